@@ -1,0 +1,104 @@
+import type { Sha256Hex } from "../integrity.ts";
+import type { Json } from "../json.ts";
+import type { CanonicalOrigin } from "../origin.ts";
+import type { PublicName, SkillId, ToolDefinition } from "../skill.ts";
+
+/**
+ * The immutable result of one discovery of one origin. Facts only, no policy: whether anything in it may be listed
+ * or called is decided by `admit`. Plain data, safe for structured clone.
+ */
+export interface Release {
+  readonly origin: CanonicalOrigin;
+  /** Epoch milliseconds at which the hub last confirmed this release with the origin. */
+  readonly fetchedAt: number;
+  /** In document order. */
+  readonly skills: readonly ReleaseSkill[];
+  readonly memories: readonly ReleaseMemory[];
+  /** Skill lines without an artifact: links for people, never run. */
+  readonly prose: readonly ProseSkill[];
+  /** Parsed entries of the publisher's `attestations.json`; their signatures are judged elsewhere. */
+  readonly attestations: readonly Json[];
+  /** Everything that was left out, and why. */
+  readonly rejected: readonly Rejection[];
+}
+
+export interface ReleaseSkill extends SkillId {
+  readonly publicName: PublicName;
+  /** The description of the `llms.txt` line. */
+  readonly description: string;
+  readonly version: string | null;
+  readonly toolSha256: Sha256Hex;
+  /** The exact bytes whose SHA-256 is `toolSha256`. */
+  readonly source: Uint8Array;
+  readonly definition: ToolDefinition;
+  readonly recipe: Recipe | null;
+}
+
+/** The `SKILL.md` of a skill, whose exact bytes have the declared hash. */
+export interface Recipe {
+  readonly sha256: Sha256Hex;
+  readonly text: string;
+}
+
+/** A verified memory snapshot of one scope (`null`: the unscoped skills). */
+export interface ReleaseMemory {
+  readonly scope: string | null;
+  readonly format: "minimemory-okf-v1";
+  readonly sha256: Sha256Hex;
+  readonly bytes: Uint8Array;
+}
+
+export interface ProseSkill {
+  readonly name: string;
+  readonly description: string;
+  readonly reason: string;
+}
+
+export type RejectionSubject = "skill" | "recipe" | "memory" | "index" | "attestations";
+
+export type RejectionCode =
+  // the line
+  | "bad_metadata"
+  | "bad_scope"
+  | "bad_name"
+  | "bad_url"
+  | "outside_origin"
+  | "bad_hash"
+  | "name_collision"
+  | "too_many_skills"
+  | "index_mismatch"
+  // the bytes
+  | "fetch_failed"
+  | "timeout"
+  | "http_status"
+  | "redirect_outside_origin"
+  | "too_many_redirects"
+  | "too_large"
+  | "length_mismatch"
+  | "hash_mismatch"
+  | "release_too_large"
+  // the script
+  | "bad_encoding"
+  | "load_failed"
+  | "gas_exhausted"
+  | "out_of_memory"
+  | "image_too_large"
+  | "no_registration"
+  | "several_registrations"
+  | "name_mismatch"
+  | "bad_definition"
+  | "bad_schema"
+  | "deferred"
+  // the recipe, the memory, the well-known files
+  | "no_declared_hash"
+  | "unsupported_format"
+  | "too_many_memories"
+  | "bad_json"
+  | "bad_shape";
+
+export interface Rejection extends SkillId {
+  readonly subject: RejectionSubject;
+  readonly code: RejectionCode;
+  /** One English sentence that names the field and the limit. */
+  readonly message: string;
+}

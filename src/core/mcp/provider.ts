@@ -1,0 +1,82 @@
+import type { Json, JsonObject } from "../json.ts";
+
+/** The two families of MCP revisions one endpoint serves: handshake (`legacy`) and per-request `_meta` (`modern`). */
+export type Era = "legacy" | "modern";
+
+export interface ListedTool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations?: JsonObject;
+  readonly _meta?: JsonObject;
+}
+
+export interface ListedResource {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly _meta?: JsonObject;
+}
+
+export interface ListedResourceTemplate {
+  readonly uriTemplate: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+}
+
+/** A `text`, `image`, `audio`, `resource` or `resource_link` block. */
+export type ContentBlock = JsonObject & { readonly type: string };
+
+export interface ToolResult {
+  readonly content: readonly ContentBlock[];
+  readonly structuredContent?: Json;
+  readonly isError: boolean;
+  readonly _meta?: JsonObject;
+}
+
+export interface ResourceContents {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text?: string;
+  /** Base64. */
+  readonly blob?: string;
+  readonly _meta?: JsonObject;
+}
+
+/** What one request brings along. */
+export interface CallContext {
+  readonly era: Era;
+  readonly protocolVersion: string;
+  readonly requestId: string | number;
+  /** Aborted when a modern client disconnects or the host gives up. */
+  readonly signal: AbortSignal;
+  readonly clientCapabilities: JsonObject;
+  /** `params._meta`, or an empty object. */
+  readonly meta: JsonObject;
+  /** Sends `notifications/progress` where the client gave a token and the answer is a stream; otherwise does nothing. */
+  progress(progress: number, total?: number, message?: string): void;
+}
+
+/**
+ * What one client sees of one origin: the only thing the MCP core knows of the world. Lists are complete and in
+ * deterministic order; the core paginates them.
+ */
+export interface Provider {
+  readonly serverInfo: { readonly name: string; readonly title?: string; readonly version: string };
+  readonly instructions?: string;
+  readonly tools: readonly ListedTool[];
+  readonly resources: readonly ListedResource[];
+  readonly resourceTemplates: readonly ListedResourceTemplate[];
+  /** How long a client may keep the lists, milliseconds. */
+  readonly ttlMs: number;
+  /** Called only with the name of a listed tool. Input validation is the provider's. */
+  callTool(name: string, args: JsonObject, context: CallContext): Promise<ToolResult>;
+  /** `null` for an unknown URI. */
+  readResource(uri: string, context: CallContext): Promise<readonly ResourceContents[] | null>;
+}

@@ -1,0 +1,30 @@
+import type { Json } from "../json.ts";
+
+/** What `host.fetchOrigin(path, opts?)` gives a tool. */
+export interface FetchOriginAnswer {
+  readonly status: number;
+  /** UTF-8 text, cut on a code-point boundary at the response limit. */
+  readonly body: string;
+  readonly truncated: boolean;
+  /** Bytes of the body that were read and kept. */
+  readonly bytes: number;
+  readonly contentLength: number | null;
+}
+
+export interface MemoryHit {
+  readonly text: string;
+  readonly score: number;
+  readonly title: string;
+  readonly concept_id: string;
+}
+
+/**
+ * The named actions a tool may ask of the host during one call. A rejected promise (or a throw) surfaces in the guest as
+ * an `Error` with that message, so messages must be fit for a guest to see. An absent member is an absent capability.
+ */
+export interface Capabilities {
+  /** Arguments are untrusted guest JSON: `opts` may be anything. `signal` ends with the call. */
+  readonly fetchOrigin?: (path: string, opts: Json | undefined, signal: AbortSignal) => Promise<FetchOriginAnswer>;
+  /** The host charges `gas` for the work through `charge`. */
+  readonly memorySearch?: (query: string, k: number, charge: (gas: number) => void) => readonly MemoryHit[];
+}

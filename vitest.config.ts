@@ -1,0 +1,45 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+const COMPATIBILITY = { compatibilityDate: "2026-11-01", compatibilityFlags: ["nodejs_compat", "enable_request_signal"] };
+
+/**
+ * Four projects: `core` runs unit tests of the core in a bare workerd, `gateway` in a workerd with the bindings of wrangler.toml,
+ * `node` in Node (sandbox suites run there a second time), `e2e` in Node against a running gateway.
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        plugins: [cloudflareTest({ miniflare: { ...COMPATIBILITY } })],
+        test: { name: "core", include: ["src/core/**/*.test.ts"], exclude: ["**/*.node.test.ts"] },
+      },
+      {
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: { bindings: { TEST_MIGRATIONS: await readD1Migrations("./migrations") } },
+          })),
+        ],
+        test: {
+          name: "gateway",
+          include: ["src/gateway/**/*.test.ts", "test/workerd/**/*.test.ts"],
+          exclude: ["**/*.node.test.ts"],
+        },
+      },
+      {
+        test: { name: "node", environment: "node", include: ["{src,publishers}/**/*.node.test.ts", "test/node/**/*.test.ts"] },
+      },
+      {
+        test: {
+          name: "e2e",
+          environment: "node",
+          include: ["test/e2e/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});

@@ -1,7 +1,10 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
-const COMPATIBILITY = { compatibilityDate: "2026-11-01", compatibilityFlags: ["nodejs_compat", "enable_request_signal"] };
+const COMPATIBILITY = {
+  compatibilityDate: "2026-11-01",
+  compatibilityFlags: ["nodejs_compat", "enable_request_signal"],
+};
 
 /**
  * Four projects: `core` runs unit tests of the core in a bare workerd, `gateway` in a workerd with the bindings of wrangler.toml,
@@ -28,7 +31,11 @@ export default defineConfig({
         },
       },
       {
-        test: { name: "node", environment: "node", include: ["{src,publishers}/**/*.node.test.ts", "test/node/**/*.test.ts"] },
+        test: {
+          name: "node",
+          environment: "node",
+          include: ["{src,publishers}/**/*.node.test.ts", "test/node/**/*.test.ts"],
+        },
       },
       {
         test: {

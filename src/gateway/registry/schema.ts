@@ -15,7 +15,10 @@ export const origins = sqliteTable(
     /** Epoch milliseconds of the last call through the gateway, written in the background; the cron wakes recent ones. */
     lastCalledAt: integer("last_called_at"),
   },
-  (table) => [uniqueIndex("origins_origin").on(table.origin), index("origins_called").on(table.status, table.lastCalledAt)],
+  (table) => [
+    uniqueIndex("origins_origin").on(table.origin),
+    index("origins_called").on(table.status, table.lastCalledAt),
+  ],
 );
 
 /** Every version of every skill an operator's probe has seen. */
@@ -65,7 +68,10 @@ export const clientTokens = sqliteTable(
     expiresAt: integer("expires_at"),
     revokedAt: integer("revoked_at"),
   },
-  (table) => [uniqueIndex("client_tokens_sha256").on(table.tokenSha256), index("client_tokens_client").on(table.clientId)],
+  (table) => [
+    uniqueIndex("client_tokens_sha256").on(table.tokenSha256),
+    index("client_tokens_client").on(table.clientId),
+  ],
 );
 
 /** Grants: which client may use which origin. */

@@ -12,11 +12,14 @@ export const origins = sqliteTable(
     status: text("status", { enum: ["pending", "active", "suspended", "revoked"] }).notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
+    /** When the last successful probe was recorded; its skills are the rows of `skills` whose `last_seen_at` equals this. */
+    probedAt: integer("probed_at"),
     /** Epoch milliseconds of the last call through the gateway, written in the background; the cron wakes recent ones. */
     lastCalledAt: integer("last_called_at"),
   },
   (table) => [
     uniqueIndex("origins_origin").on(table.origin),
+    index("origins_created").on(table.createdAt, table.id),
     index("origins_called").on(table.status, table.lastCalledAt),
   ],
 );
@@ -41,19 +44,23 @@ export const skills = sqliteTable(
 );
 
 /** A tenant's credential holder. */
-export const clients = sqliteTable("clients", {
-  id: text("id").primaryKey(),
-  name: text("name").notNull(),
-  status: text("status", { enum: ["active", "suspended"] }).notNull(),
-  /** Calls a minute; `0` blocks, `null` is unlimited. */
-  rpm: integer("rpm"),
-  /** Calls a UTC day; `null` is unlimited. */
-  dailyQuota: integer("daily_quota"),
-  /** True: every active origin, present and future. False: those in `client_origins`. */
-  grantAll: integer("grant_all", { mode: "boolean" }).notNull(),
-  createdAt: integer("created_at").notNull(),
-  updatedAt: integer("updated_at").notNull(),
-});
+export const clients = sqliteTable(
+  "clients",
+  {
+    id: text("id").primaryKey(),
+    name: text("name").notNull(),
+    status: text("status", { enum: ["active", "suspended"] }).notNull(),
+    /** Calls a minute; `0` blocks, `null` is unlimited. */
+    rpm: integer("rpm"),
+    /** Calls a UTC day; `null` is unlimited. */
+    dailyQuota: integer("daily_quota"),
+    /** True: every active origin, present and future. False: those in `client_origins`. */
+    grantAll: integer("grant_all", { mode: "boolean" }).notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [index("clients_created").on(table.createdAt, table.id)],
+);
 
 export const clientTokens = sqliteTable(
   "client_tokens",
@@ -70,7 +77,7 @@ export const clientTokens = sqliteTable(
   },
   (table) => [
     uniqueIndex("client_tokens_sha256").on(table.tokenSha256),
-    index("client_tokens_client").on(table.clientId),
+    index("client_tokens_client").on(table.clientId, table.createdAt, table.id),
   ],
 );
 
@@ -85,7 +92,10 @@ export const clientOrigins = sqliteTable(
       .notNull()
       .references(() => origins.id),
   },
-  (table) => [primaryKey({ columns: [table.clientId, table.originId] })],
+  (table) => [
+    primaryKey({ columns: [table.clientId, table.originId] }),
+    index("client_origins_origin").on(table.originId),
+  ],
 );
 
 /** Append-only. Each row holds the hash of the one before; a losing writer retries on the unique index. */

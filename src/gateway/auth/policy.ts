@@ -1,0 +1,227 @@
+import { and, eq } from "drizzle-orm";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { withDeadline } from "../deadline.ts";
+import { GatewayError } from "../errors.ts";
+import { LruCache } from "../lru.ts";
+import { openRegistry } from "../registry/database.ts";
+import { clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
+
+/** Policy is at most this old while D1 answers (DESIGN §6). */
+export const POLICY_FRESH_MS = 5_000;
+/** … and at most this old while it does not. */
+export const POLICY_STALE_MS = 60_000;
+/** From this age on a used entry is read again in the background, so that a busy client never waits for D1. */
+const REFRESH_AHEAD_MS = 2_500;
+const READ_TIMEOUT_MS = 2_000;
+/** After a failed read, stale policy is served without asking D1 again for this long. */
+const OUTAGE_PAUSE_MS = 1_000;
+
+/** The holder of a token that counts. */
+export interface ClientPolicy {
+  readonly clientId: string;
+  readonly rpm: number | null;
+  readonly dailyQuota: number | null;
+  readonly grantAll: boolean;
+}
+
+/** What one client may do with one origin. */
+export interface OriginPolicy {
+  readonly originId: string;
+  readonly status: "pending" | "active" | "suspended" | "revoked";
+  /** Granted to this client by a row of its own; clients with `grantAll` need none. */
+  readonly grantedByRow: boolean;
+}
+
+interface TokenRow extends ClientPolicy {
+  readonly clientActive: boolean;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+interface Entry<T> {
+  readonly value: T | null;
+  /** When the read that gave the value began, epoch milliseconds. */
+  readonly readAt: number;
+  refreshStartedAt: number;
+}
+
+/** What the cache needs of the world. */
+export interface PolicyReader {
+  readToken(sha256: string): Promise<TokenRow | null>;
+  readOrigin(clientId: string, origin: CanonicalOrigin): Promise<OriginPolicy | null>;
+}
+
+export interface PolicyMoment {
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Keeps background work alive after the answer. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
+/**
+ * Policy in the memory of the isolate. Every entry is judged by the time its read began: up to 5 s it is served; older, it is read
+ * again first; up to 60 s it is served when that read fails; then the request is refused. Unknown tokens have a cache of their own, so
+ * that a flood of them cannot push out the known ones. No request ever waits for a read that another request began.
+ */
+export class PolicyCache {
+  readonly #reader: PolicyReader;
+  readonly #tokens = new LruCache<string, Entry<TokenRow>>(10_000);
+  readonly #unknownTokens = new LruCache<string, Entry<TokenRow>>(4_096);
+  readonly #origins = new LruCache<string, Entry<OriginPolicy>>(20_000);
+  #generation = 0;
+  #outageUntil = 0;
+
+  constructor(reader: PolicyReader) {
+    this.#reader = reader;
+  }
+
+  /** Forgets everything, reads under way included: the next request sees the database. */
+  forget(): void {
+    this.#generation += 1;
+    this.#outageUntil = 0;
+    this.#tokens.clear();
+    this.#unknownTokens.clear();
+    this.#origins.clear();
+  }
+
+  /** True when the token's policy is in memory and could be served even without D1. */
+  knows(sha256: string, now: number): boolean {
+    const entry = this.#tokens.get(sha256);
+    return entry !== undefined && now - entry.readAt <= POLICY_STALE_MS;
+  }
+
+  /**
+   * The client of a token, or `null` where the token is unknown, expired or revoked, or its client suspended.
+   *
+   * @throws {GatewayError} `policy_unavailable`.
+   */
+  async client(sha256: string, moment: PolicyMoment): Promise<ClientPolicy | null> {
+    const row = await this.#value(
+      () => this.#tokens.get(sha256) ?? this.#unknownTokens.get(sha256),
+      (entry) => {
+        (entry.value === null ? this.#tokens : this.#unknownTokens).delete(sha256);
+        (entry.value === null ? this.#unknownTokens : this.#tokens).set(sha256, entry);
+      },
+      () => this.#reader.readToken(sha256),
+      moment,
+    );
+    if (row === null || !row.clientActive || row.revokedAt !== null) return null;
+    return row.expiresAt !== null && row.expiresAt <= moment.now() ? null : row;
+  }
+
+  /**
+   * The origin as this client may use it, or `null` where it may not, for whatever reason.
+   *
+   * @throws {GatewayError} `policy_unavailable`.
+   */
+  async grant(client: ClientPolicy, origin: CanonicalOrigin, moment: PolicyMoment): Promise<OriginPolicy | null> {
+    const key = `${client.clientId} ${origin}`;
+    const found = await this.#value(
+      () => this.#origins.get(key),
+      (entry) => this.#origins.set(key, entry),
+      () => this.#reader.readOrigin(client.clientId, origin),
+      moment,
+    );
+    if (found === null || found.status !== "active") return null;
+    return client.grantAll || found.grantedByRow ? found : null;
+  }
+
+  async #value<T>(
+    look: () => Entry<T> | undefined,
+    keep: (entry: Entry<T>) => void,
+    read: () => Promise<T | null>,
+    moment: PolicyMoment,
+  ): Promise<T | null> {
+    const entry = look();
+    const now = moment.now();
+    const age = entry === undefined ? Number.POSITIVE_INFINITY : now - entry.readAt;
+    if (entry !== undefined && age <= POLICY_FRESH_MS) {
+      if (age > REFRESH_AHEAD_MS && now - entry.refreshStartedAt > READ_TIMEOUT_MS && now >= this.#outageUntil) {
+        entry.refreshStartedAt = now;
+        moment.waitUntil(this.#read(keep, read, moment).catch(() => {}));
+      }
+      return entry.value;
+    }
+    const servable = entry !== undefined && age <= POLICY_STALE_MS;
+    if (servable && now < this.#outageUntil) return entry.value;
+    try {
+      return await this.#read(keep, read, moment);
+    } catch {
+      if (servable) return entry.value;
+      throw new GatewayError("policy_unavailable");
+    }
+  }
+
+  async #read<T>(keep: (entry: Entry<T>) => void, read: () => Promise<T | null>, moment: PolicyMoment): Promise<T | null> {
+    const generation = this.#generation;
+    const readAt = moment.now();
+    try {
+      const value = await withDeadline(read(), READ_TIMEOUT_MS);
+      if (generation === this.#generation) keep({ value, readAt, refreshStartedAt: 0 });
+      return value;
+    } catch (error) {
+      this.#outageUntil = moment.now() + OUTAGE_PAUSE_MS;
+      throw error;
+    }
+  }
+}
+
+/** Reads policy from D1: one query for a token with its client, one for an origin with the client's grant. */
+export function d1PolicyReader(database: D1Database): PolicyReader {
+  const registry = openRegistry(database);
+  return {
+    async readToken(sha256) {
+      const rows = await registry
+        .select({
+          clientId: clients.id,
+          rpm: clients.rpm,
+          dailyQuota: clients.dailyQuota,
+          grantAll: clients.grantAll,
+          status: clients.status,
+          expiresAt: clientTokens.expiresAt,
+          revokedAt: clientTokens.revokedAt,
+        })
+        .from(clientTokens)
+        .innerJoin(clients, eq(clients.id, clientTokens.clientId))
+        .where(eq(clientTokens.tokenSha256, sha256))
+        .limit(1);
+      const row = rows[0];
+      if (row === undefined) return null;
+      const { status, ...rest } = row;
+      return { ...rest, clientActive: status === "active" };
+    },
+    async readOrigin(clientId, origin) {
+      const rows = await registry
+        .select({ originId: origins.id, status: origins.status, grant: clientOrigins.clientId })
+        .from(origins)
+        .leftJoin(clientOrigins, and(eq(clientOrigins.originId, origins.id), eq(clientOrigins.clientId, clientId)))
+        .where(eq(origins.origin, origin))
+        .limit(1);
+      const row = rows[0];
+      return row === undefined ? null : { originId: row.originId, status: row.status, grantedByRow: row.grant !== null };
+    },
+  };
+}
+
+/** One cache for each database that this isolate serves, which is one in production. */
+const caches = new WeakMap<D1Database, PolicyCache>();
+const forgetful = new Set<WeakRef<PolicyCache>>();
+
+export function policyOf(database: D1Database): PolicyCache {
+  let cache = caches.get(database);
+  if (cache === undefined) {
+    cache = new PolicyCache(d1PolicyReader(database));
+    caches.set(database, cache);
+    forgetful.add(new WeakRef(cache));
+  }
+  return cache;
+}
+
+/** To be called after every change of policy: the change is then in force at once in this isolate, within 5 s in all others. */
+export function forgetPolicy(): void {
+  for (const reference of forgetful) {
+    const cache = reference.deref();
+    if (cache === undefined) forgetful.delete(reference);
+    else cache.forget();
+  }
+}

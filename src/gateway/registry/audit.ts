@@ -1,0 +1,166 @@
+import { asc, desc, gt, lt } from "drizzle-orm";
+import type { Json, JsonObject } from "../../core/json.ts";
+import type { Acting, Registry, Statement } from "./database.ts";
+import { RegistryError } from "./errors.ts";
+import { type Page, type PageRequest, toPage } from "./page.ts";
+import { auditLog } from "./schema.ts";
+
+/** `prev_hash` of the first row. */
+export const GENESIS_HASH = "0".repeat(64);
+
+/** Lost races before a mutation gives up. 50 mutations at once need at most about 15 (measured with local D1). */
+const MAX_ATTEMPTS = 40;
+const MAX_BACKOFF_MS = 250;
+const VERIFY_BATCH = 500;
+
+export type AuditAction =
+  | "origin.create"
+  | "origin.probe"
+  | "origin.activate"
+  | "origin.suspend"
+  | "origin.revoke"
+  | "client.create"
+  | "client.update"
+  | "client.token.create"
+  | "client.token.revoke";
+
+/** What a mutation writes about itself. `detail` never holds a token, a secret or an argument value. */
+export interface AuditEntry {
+  readonly action: AuditAction;
+  /** The id of the row it is about. */
+  readonly subject: string;
+  readonly detail: JsonObject;
+}
+
+/** What a mutation decided to do, given the state it read. */
+export type Decision<T> =
+  | { readonly result: T; readonly writes: readonly Statement[]; readonly audit: AuditEntry }
+  /** The state already is as wished: nothing is written, and no audit row either. */
+  | { readonly result: T; readonly writes?: undefined };
+
+export type AuditRow = typeof auditLog.$inferSelect;
+
+/**
+ * Runs a mutation and writes its audit row in the same atomic batch.
+ *
+ * The chain's head is read first, then `decide` reads the state and says what to write. The audit row claims the head as
+ * its `prev_hash`, which is unique: if any other mutation committed in between, the whole batch fails and everything starts
+ * again from the new state. So mutations behave as if they ran one after another, and each is applied once with its row or
+ * not at all. Reads inside `decide` must go to the primary (no D1 session), as they do by default.
+ *
+ * @throws RegistryError `busy` after 40 lost races; whatever `decide` throws; D1's own errors, after which a batch may or
+ * may not have been applied and is not repeated.
+ */
+export async function mutate<T>(registry: Registry, acting: Acting, decide: () => Promise<Decision<T>>): Promise<T> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    if (attempt > 0) await backOff(attempt);
+    const head = await auditHead(registry);
+    const decision = await decide();
+    if (decision.writes === undefined) return decision.result;
+    const row = await chainRow(head, acting, decision.audit);
+    try {
+      await registry.batch([registry.insert(auditLog).values(row), ...decision.writes]);
+      return decision.result;
+    } catch (error) {
+      if (!lostTheRace(error)) throw error;
+    }
+  }
+  throw new RegistryError("busy", `Other changes came first ${MAX_ATTEMPTS} times; nothing was changed, please retry.`);
+}
+
+async function auditHead(registry: Registry): Promise<AuditRow | undefined> {
+  const [head] = await registry.select().from(auditLog).orderBy(desc(auditLog.seq)).limit(1);
+  return head;
+}
+
+async function chainRow(head: AuditRow | undefined, acting: Acting, entry: AuditEntry): Promise<AuditRow> {
+  const unhashed = {
+    seq: (head?.seq ?? 0) + 1,
+    at: acting.now,
+    actor: acting.actor,
+    action: entry.action,
+    subject: entry.subject,
+    detail: canonicalJson(entry.detail),
+    requestId: acting.requestId,
+    prevHash: head?.hash ?? GENESIS_HASH,
+  };
+  return { ...unhashed, hash: await auditHash(unhashed) };
+}
+
+/** SHA-256, lower-case hex, of `prevHash` followed by the canonical JSON of the row's other columns (`detail` as the stored text). */
+export async function auditHash(row: Omit<AuditRow, "hash">): Promise<string> {
+  const { prevHash, seq, at, actor, action, subject, detail, requestId } = row;
+  const text = prevHash + canonicalJson({ seq, at, actor, action, subject, detail, requestId });
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** JSON with sorted keys and no white space, as in RFC 8785 for the values used here (strings, integers, booleans, null). */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const object = value as JsonObject;
+  const members = Object.keys(object)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(object[key] ?? null)}`);
+  return `{${members.join(",")}}`;
+}
+
+/** The row number and the claimed hash are both unique: either may be the one that a concurrent winner has taken. */
+function lostTheRace(error: unknown): boolean {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (/UNIQUE constraint failed: audit_log\.(prev_hash|seq)/.test(cause.message)) return true;
+  }
+  return false;
+}
+
+/** Full jitter, so that losers do not meet again. */
+function backOff(attempt: number): Promise<void> {
+  const ceiling = Math.min(MAX_BACKOFF_MS, 4 * 2 ** attempt);
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * ceiling));
+}
+
+/** Newest first. The cursor's key is the row number. */
+export async function listAudit(registry: Registry, request: PageRequest<number>): Promise<Page<AuditRow>> {
+  const rows = await registry
+    .select()
+    .from(auditLog)
+    .where(request.after === null ? undefined : lt(auditLog.seq, request.after))
+    .orderBy(desc(auditLog.seq))
+    .limit(request.limit + 1);
+  return toPage(rows, request.limit, (row) => row.seq);
+}
+
+export type ChainReport =
+  | { readonly ok: true; readonly rows: number; readonly head: string }
+  | {
+      readonly ok: false;
+      /** The first row that does not fit. */
+      readonly seq: number;
+      readonly reason: "gap" | "broken_link" | "changed_row";
+    };
+
+/**
+ * Recomputes the whole chain from its first row. Finds a changed, removed, inserted or reordered row; a cut-off tail only
+ * shows by comparing `head` with one noted earlier.
+ */
+export async function verifyAuditChain(registry: Registry): Promise<ChainReport> {
+  let rows = 0;
+  let head = GENESIS_HASH;
+  for (;;) {
+    const batch = await registry
+      .select()
+      .from(auditLog)
+      .where(gt(auditLog.seq, rows))
+      .orderBy(asc(auditLog.seq))
+      .limit(VERIFY_BATCH);
+    for (const row of batch) {
+      if (row.seq !== rows + 1) return { ok: false, seq: row.seq, reason: "gap" };
+      if (row.prevHash !== head) return { ok: false, seq: row.seq, reason: "broken_link" };
+      if (row.hash !== (await auditHash(row))) return { ok: false, seq: row.seq, reason: "changed_row" };
+      rows = row.seq;
+      head = row.hash;
+    }
+    if (batch.length < VERIFY_BATCH) return { ok: true, rows, head };
+  }
+}

@@ -1,0 +1,168 @@
+import { asc, eq, inArray, sql } from "drizzle-orm";
+import type { JsonObject } from "../../core/json.ts";
+import { mutate } from "./audit.ts";
+import type { Acting, Registry, Statement } from "./database.ts";
+import { RegistryError } from "./errors.ts";
+import { newId } from "./ids.ts";
+import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
+import { clientOrigins, clients, origins } from "./schema.ts";
+
+type ClientRow = typeof clients.$inferSelect;
+export type ClientStatus = ClientRow["status"];
+
+/** `"all"`: every active origin, present and future; else ids of origins, sorted and without repeats. */
+export type Grants = "all" | readonly string[];
+
+export interface Client {
+  readonly id: string;
+  readonly name: string;
+  readonly status: ClientStatus;
+  /** Calls a minute; `0` blocks, `null` is unlimited. */
+  readonly rpm: number | null;
+  /** Calls a UTC day; `0` blocks, `null` is unlimited. */
+  readonly dailyQuota: number | null;
+  readonly grants: Grants;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export type NewClient = Pick<Client, "name" | "rpm" | "dailyQuota" | "grants">;
+
+/** What may be changed; an absent member stays as it is. `grants` replaces all grants. */
+export type ClientChange = {
+  readonly [Key in keyof NewClient | "status"]?: Client[Key] | undefined;
+};
+
+/** @throws RegistryError `unknown_origin` where a grant names none. */
+export function createClient(registry: Registry, acting: Acting, wanted: NewClient): Promise<Client> {
+  return mutate(registry, acting, async () => {
+    const client: Client = {
+      id: newId("cli"),
+      name: wanted.name,
+      status: "active",
+      rpm: wanted.rpm,
+      dailyQuota: wanted.dailyQuota,
+      grants: sortedGrants(wanted.grants),
+      createdAt: acting.now,
+      updatedAt: acting.now,
+    };
+    await requireOrigins(registry, client.grants);
+    const { name, rpm, dailyQuota, grants } = client;
+    return {
+      result: client,
+      writes: [registry.insert(clients).values(toRow(client)), ...grantStatements(registry, client)],
+      audit: { action: "client.create", subject: client.id, detail: { name, rpm, dailyQuota, grants } },
+    };
+  });
+}
+
+/**
+ * Changes a client; where nothing differs, nothing is written.
+ * @throws RegistryError `not_found`, `unknown_origin`.
+ */
+export function updateClient(registry: Registry, acting: Acting, id: string, change: ClientChange): Promise<Client> {
+  return mutate(registry, acting, async () => {
+    const before = await getClient(registry, id);
+    const after: Client = {
+      ...before,
+      name: change.name ?? before.name,
+      status: change.status ?? before.status,
+      rpm: change.rpm === undefined ? before.rpm : change.rpm,
+      dailyQuota: change.dailyQuota === undefined ? before.dailyQuota : change.dailyQuota,
+      grants: change.grants === undefined ? before.grants : sortedGrants(change.grants),
+      updatedAt: acting.now,
+    };
+    const detail = changes(before, after);
+    if (Object.keys(detail).length === 0) return { result: before };
+    const writes: Statement[] = [registry.update(clients).set(toRow(after)).where(eq(clients.id, id))];
+    if (detail.grants !== undefined) {
+      await requireOrigins(registry, after.grants);
+      writes.push(registry.delete(clientOrigins).where(eq(clientOrigins.clientId, id)));
+      writes.push(...grantStatements(registry, after));
+    }
+    return { result: after, writes, audit: { action: "client.update", subject: id, detail } };
+  });
+}
+
+/** @throws RegistryError `not_found`. */
+export async function getClient(registry: Registry, id: string): Promise<Client> {
+  const [row] = await registry.select().from(clients).where(eq(clients.id, id));
+  if (row === undefined) throw new RegistryError("not_found", "There is no client with this id.");
+  const [client] = await withGrants(registry, [row]);
+  return client as Client;
+}
+
+/** Oldest first. */
+export async function listClients(registry: Registry, request: PageRequest<CreatedKey>): Promise<Page<Client>> {
+  const rows = await registry
+    .select()
+    .from(clients)
+    .where(
+      request.after === null
+        ? undefined
+        : sql`(${clients.createdAt}, ${clients.id}) > (${request.after[0]}, ${request.after[1]})`,
+    )
+    .orderBy(asc(clients.createdAt), asc(clients.id))
+    .limit(request.limit + 1);
+  const page = toPage(rows, request.limit, (row): CreatedKey => [row.createdAt, row.id]);
+  return { items: await withGrants(registry, page.items), nextCursor: page.nextCursor };
+}
+
+async function withGrants(registry: Registry, rows: readonly ClientRow[]): Promise<readonly Client[]> {
+  const limited = rows.filter((row) => !row.grantAll).map((row) => row.id);
+  const granted = new Map<string, string[]>(limited.map((id) => [id, []]));
+  if (limited.length > 0) {
+    const grants = await registry
+      .select()
+      .from(clientOrigins)
+      .where(inArray(clientOrigins.clientId, valuesOf(limited)))
+      .orderBy(asc(clientOrigins.originId));
+    for (const grant of grants) granted.get(grant.clientId)?.push(grant.originId);
+  }
+  return rows.map(({ grantAll, ...row }) => ({
+    ...row,
+    grants: grantAll ? "all" : (granted.get(row.id) ?? []),
+  }));
+}
+
+async function requireOrigins(registry: Registry, grants: Grants): Promise<void> {
+  if (grants === "all" || grants.length === 0) return;
+  const known = await registry
+    .select({ id: origins.id })
+    .from(origins)
+    .where(inArray(origins.id, valuesOf(grants)));
+  const ids = new Set(known.map((row) => row.id));
+  const missing = grants.find((id) => !ids.has(id));
+  if (missing === undefined) return;
+  throw new RegistryError("unknown_origin", `grants: there is no origin with the id ${missing}.`, missing);
+}
+
+function grantStatements(registry: Registry, { id, grants }: Client): readonly Statement[] {
+  if (grants === "all" || grants.length === 0) return [];
+  return [
+    registry.run(sql`
+      INSERT INTO client_origins (client_id, origin_id) SELECT ${id}, value FROM json_each(${JSON.stringify(grants)})`),
+  ];
+}
+
+/** Any number of values in one parameter: D1 allows 100 a statement. */
+function valuesOf(ids: readonly string[]) {
+  return sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+}
+
+function sortedGrants(grants: Grants): Grants {
+  return grants === "all" ? grants : [...new Set(grants)].sort();
+}
+
+function toRow({ grants, ...client }: Client): ClientRow {
+  return { ...client, grantAll: grants === "all" };
+}
+
+/** The members that differ, with their new values: what the audit shows. */
+function changes(before: Client, after: Client): JsonObject {
+  const detail: Record<string, JsonObject[string]> = {};
+  for (const key of ["name", "status", "rpm", "dailyQuota", "grants"] as const) {
+    if (JSON.stringify(before[key]) !== JSON.stringify(after[key])) detail[key] = after[key];
+  }
+  return detail;
+}

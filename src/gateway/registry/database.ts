@@ -1,0 +1,22 @@
+import type { BatchItem } from "drizzle-orm/batch";
+import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
+
+/** The operator's decisions in D1 (DESIGN §8). Every function of this folder takes it first. */
+export type Registry = DrizzleD1Database;
+
+/** A statement that may stand in one atomic batch. */
+export type Statement = BatchItem<"sqlite">;
+
+/** Opens the registry on a D1 binding. Cheap; does not touch the database. */
+export function openRegistry(binding: D1Database): Registry {
+  return drizzle(binding);
+}
+
+/** Who asks, when, and in which request: goes into the audit row of a mutation. */
+export interface Acting {
+  /** `admin-token`, or an operator's id. */
+  readonly actor: string;
+  readonly requestId: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}

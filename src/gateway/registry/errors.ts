@@ -1,0 +1,31 @@
+export type RegistryErrorCode =
+  /** No row with this id. */
+  | "not_found"
+  /** The thing exists; `id` names it. */
+  | "already_exists"
+  /** The state machine has no such step from the present state. */
+  | "bad_state"
+  /** A grant names an origin that is not registered. */
+  | "unknown_origin"
+  /** The probe an activation refers to is not the latest one. */
+  | "probe_changed"
+  /** The latest probe found nothing that could be approved. */
+  | "no_skills"
+  /** A client holds as many usable tokens as it may. */
+  | "too_many_tokens"
+  /** Other mutations won the audit chain every time; nothing was changed, a retry is safe. */
+  | "busy";
+
+/** An expected refusal of the registry. Nothing was changed. */
+export class RegistryError extends Error {
+  override readonly name = "RegistryError";
+  readonly code: RegistryErrorCode;
+  /** The id of the row in question, where one exists. */
+  readonly id: string | null;
+
+  constructor(code: RegistryErrorCode, message: string, id: string | null = null) {
+    super(message);
+    this.code = code;
+    this.id = id;
+  }
+}

@@ -1,0 +1,106 @@
+import { asc, eq, sql } from "drizzle-orm";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { type AuditAction, mutate } from "./audit.ts";
+import type { Acting, Registry } from "./database.ts";
+import { RegistryError } from "./errors.ts";
+import { newId } from "./ids.ts";
+import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
+import { origins } from "./schema.ts";
+
+export type OriginRow = typeof origins.$inferSelect;
+export type OriginStatus = OriginRow["status"];
+
+/**
+ * From which states each step leads to the next. `revoked` is final: a revoked origin can never be activated, probed or
+ * registered again.
+ */
+export const ORIGIN_STEPS = {
+  activate: { from: ["pending", "suspended"], to: "active", action: "origin.activate" },
+  suspend: { from: ["active"], to: "suspended", action: "origin.suspend" },
+  revoke: { from: ["pending", "active", "suspended"], to: "revoked", action: "origin.revoke" },
+} as const satisfies Record<string, { from: readonly OriginStatus[]; to: OriginStatus; action: AuditAction }>;
+
+/**
+ * Registers an origin as `pending`.
+ * @throws RegistryError `already_exists` with the id of the row that has this origin, whatever its status.
+ */
+export function createOrigin(registry: Registry, acting: Acting, origin: CanonicalOrigin): Promise<OriginRow> {
+  return mutate(registry, acting, async () => {
+    const [taken] = await registry.select().from(origins).where(eq(origins.origin, origin));
+    if (taken !== undefined) {
+      throw new RegistryError("already_exists", `The origin is registered already and is ${taken.status}.`, taken.id);
+    }
+    const row: OriginRow = {
+      id: newId("org"),
+      origin,
+      status: "pending",
+      createdAt: acting.now,
+      updatedAt: acting.now,
+      probedAt: null,
+      lastCalledAt: null,
+    };
+    return {
+      result: row,
+      writes: [registry.insert(origins).values(row)],
+      audit: { action: "origin.create", subject: row.id, detail: { origin } },
+    };
+  });
+}
+
+/** @throws RegistryError `not_found`. */
+export async function getOrigin(registry: Registry, id: string): Promise<OriginRow> {
+  const [row] = await registry.select().from(origins).where(eq(origins.id, id));
+  if (row === undefined) throw new RegistryError("not_found", "There is no origin with this id.");
+  return row;
+}
+
+/** Oldest first. */
+export async function listOrigins(registry: Registry, request: PageRequest<CreatedKey>): Promise<Page<OriginRow>> {
+  const rows = await registry
+    .select()
+    .from(origins)
+    .where(
+      request.after === null
+        ? undefined
+        : sql`(${origins.createdAt}, ${origins.id}) > (${request.after[0]}, ${request.after[1]})`,
+    )
+    .orderBy(asc(origins.createdAt), asc(origins.id))
+    .limit(request.limit + 1);
+  return toPage(rows, request.limit, (row): CreatedKey => [row.createdAt, row.id]);
+}
+
+/** @throws RegistryError `bad_state` where this step does not start from the row's status. */
+export function requireStep(row: OriginRow, step: keyof typeof ORIGIN_STEPS): void {
+  const from: readonly OriginStatus[] = ORIGIN_STEPS[step].from;
+  if (from.includes(row.status)) return;
+  const wanted = from.join(" or ");
+  throw new RegistryError("bad_state", `The origin is ${row.status}; ${step} needs it ${wanted}.`, row.id);
+}
+
+/** @throws RegistryError `not_found`, `bad_state` (the origin is not active). */
+export function suspendOrigin(registry: Registry, acting: Acting, id: string): Promise<OriginRow> {
+  return step(registry, acting, id, "suspend");
+}
+
+/** For ever. @throws RegistryError `not_found`, `bad_state` (the origin is revoked already). */
+export function revokeOrigin(registry: Registry, acting: Acting, id: string): Promise<OriginRow> {
+  return step(registry, acting, id, "revoke");
+}
+
+function step(registry: Registry, acting: Acting, id: string, name: "suspend" | "revoke"): Promise<OriginRow> {
+  return mutate(registry, acting, async () => {
+    const row = await getOrigin(registry, id);
+    requireStep(row, name);
+    const next: OriginRow = { ...row, status: ORIGIN_STEPS[name].to, updatedAt: acting.now };
+    return {
+      result: next,
+      writes: [setStatus(registry, next)],
+      audit: { action: ORIGIN_STEPS[name].action, subject: id, detail: { origin: row.origin, from: row.status } },
+    };
+  });
+}
+
+/** Statement: writes the row's status. */
+export function setStatus(registry: Registry, { id, status, updatedAt }: OriginRow) {
+  return registry.update(origins).set({ status, updatedAt }).where(eq(origins.id, id));
+}

@@ -1,0 +1,46 @@
+/** One page of a list in a fixed order. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Give it back to get the next page; `null` on the last one. */
+  readonly nextCursor: string | null;
+}
+
+/** What a caller asks for: at most `limit` items after `after` (`null`: from the start). */
+export interface PageRequest<Key> {
+  readonly limit: number;
+  readonly after: Key | null;
+}
+
+/** Position in a list ordered by creation, then id. */
+export type CreatedKey = readonly [createdAt: number, id: string];
+
+/** Cuts a page from `limit + 1` rows, so that the last page is known without a count. */
+export function toPage<Row, Key>(rows: readonly Row[], limit: number, keyOf: (row: Row) => Key): Page<Row> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return { items, nextCursor: rows.length > limit && last !== undefined ? encodeCursor(keyOf(last)) : null };
+}
+
+/** Keeps the items' order and the cursor. */
+export function mapPage<A, B>(page: Page<A>, map: (item: A) => B): Page<B> {
+  return { items: page.items.map(map), nextCursor: page.nextCursor };
+}
+
+/** Opaque to callers: base64url of the key's JSON. Keys hold numbers and ids only. */
+export function encodeCursor(key: unknown): string {
+  return btoa(JSON.stringify(key)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** The key in a cursor of ours, or `undefined` for anything else. */
+export function decodeCursor(cursor: string): unknown {
+  try {
+    return JSON.parse(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Narrows a decoded cursor to `[createdAt, id]`. */
+export function isCreatedKey(key: unknown): key is CreatedKey {
+  return Array.isArray(key) && key.length === 2 && Number.isSafeInteger(key[0]) && typeof key[1] === "string";
+}

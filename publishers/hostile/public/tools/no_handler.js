@@ -1,0 +1,6 @@
+registerTool({
+  name: "no_handler",
+  description: "Registers no handler.",
+  inputSchema: { type: "object", properties: {} },
+  handler: "not a function",
+});

@@ -1,0 +1,1 @@
+registerTool({ name: "syntax_error", handler( }

@@ -1,0 +1,1 @@
+throw new Error("This tool fails before it registers.");

@@ -1,0 +1,120 @@
+// Entry of every npm script: plain JavaScript without dependencies, for it runs before anything is installed and on Node 20.
+// Installs what is missing, builds what is stale, then runs the real script on the pinned Node.
+//
+//   node src/dev/bootstrap.mjs start|test [arguments]
+//   node src/dev/bootstrap.mjs run <script> [arguments]     without the build
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const MODULES = join(ROOT, "node_modules");
+const WINDOWS = process.platform === "win32";
+
+/** Scripts whose output the gateway imports. Each decides by itself whether it is current. */
+const BUILD_STEPS = ["src/dev/meter/build.ts", "src/dev/schema/build.ts"];
+
+const TASKS = { start: "src/dev/start.ts", test: "src/dev/test.ts" };
+
+/**
+ * True when every package of package-lock.json is installed in its locked version. npm writes its own record of what it
+ * installed at the end of an installation, so an interrupted one counts as none. Packages for other platforms may be absent.
+ */
+function isInstalled() {
+  try {
+    const wanted = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")).packages;
+    const present = JSON.parse(readFileSync(join(MODULES, ".package-lock.json"), "utf8")).packages;
+    return Object.entries(wanted).every(
+      ([path, entry]) => path === "" || entry.optional || present[path]?.version === entry.version,
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** Runs a command to its end with our terminal; answers its exit code. */
+function run(command, args, { shell = false, ipc = false } = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      env: environment(),
+      shell,
+      // The channel tells the child when this process is gone, even killed.
+      stdio: ["inherit", "inherit", "inherit", ...(ipc ? ["ipc"] : [])],
+    });
+    // A terminal signals the whole group, `kill` only this process: pass it on, the child takes a second one calmly.
+    const forward = (signal) => child.kill(signal);
+    const signals = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
+    for (const signal of signals) process.on(signal, forward);
+    const finish = (code) => {
+      for (const signal of signals) process.off(signal, forward);
+      resolve(code);
+    };
+    child.on("error", (error) => {
+      console.error(`Cannot run ${command}: ${error.message}`);
+      finish(1);
+    });
+    child.on("exit", (code, signal) => finish(code ?? 128 + (constants.signals[signal] ?? 0)));
+  });
+}
+
+/** Our tools neither report nor look for updates, and keep their logs in the project. */
+function environment() {
+  return {
+    ...process.env,
+    PATH: `${join(MODULES, ".bin")}${delimiter}${process.env.PATH ?? ""}`,
+    WRANGLER_SEND_METRICS: "false",
+    WRANGLER_LOG_PATH: join(ROOT, ".dev/logs"),
+    WRANGLER_HIDE_BANNER: "true",
+    CLOUDFLARE_CF_FETCH_ENABLED: "false",
+    NO_UPDATE_NOTIFIER: "1",
+    DO_NOT_TRACK: "1",
+  };
+}
+
+async function install() {
+  console.log("Installing packages…");
+  const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+  const npm = process.env.npm_execpath;
+  if (npm?.endsWith("js")) return run(process.execPath, [npm, ...args]);
+  return run("npm", args, { shell: WINDOWS });
+}
+
+/** The pinned Node, or the running one where that is new enough and install scripts were not run. */
+function nodeBinary() {
+  const pinned = join(MODULES, "node/bin", WINDOWS ? "node.exe" : "node");
+  if (existsSync(pinned)) return pinned;
+  return Number(process.versions.node.split(".")[0]) >= 24 ? process.execPath : null;
+}
+
+async function main([task, ...rest]) {
+  const script = task === "run" ? rest.shift() : TASKS[task];
+  if (script === undefined) {
+    console.error("Usage: node src/dev/bootstrap.mjs start|test [arguments] | run <script> [arguments]");
+    return 2;
+  }
+  if (!isInstalled()) {
+    const code = await install();
+    if (code !== 0) return code;
+  }
+  const node = nodeBinary();
+  if (node === null) {
+    console.error(
+      "The pinned Node 24 is missing: its package needs its install script. Run `npm ci` with scripts allowed, or use Node 24.",
+    );
+    return 1;
+  }
+  mkdirSync(join(ROOT, ".dev"), { recursive: true });
+  if (task !== "run") {
+    for (const step of BUILD_STEPS) {
+      const code = await run(node, [step]);
+      if (code !== 0) return code;
+    }
+  }
+  return run(node, [script, ...rest], { ipc: true });
+}
+
+process.exitCode = await main(process.argv.slice(2));

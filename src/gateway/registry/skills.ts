@@ -1,5 +1,4 @@
 import { and, asc, eq, isNull, sql } from "drizzle-orm";
-import type { Sha256Hex } from "../../core/integrity.ts";
 import type { SkillId } from "../../core/skill.ts";
 import type { Acting, Registry, Statement } from "./database.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
@@ -21,7 +20,7 @@ export interface SkillVersion extends SkillId {
 export type SkillKey = readonly [scope: string, name: string, toolSha256: string];
 
 export interface SeenSkill extends SkillId {
-  readonly toolSha256: Sha256Hex;
+  readonly toolSha256: string;
 }
 
 /**

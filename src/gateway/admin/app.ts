@@ -1,0 +1,89 @@
+import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
+import { bodyLimit } from "hono/body-limit";
+import { methodNotAllowed } from "hono/method-not-allowed";
+import { VERSION } from "../../core/version.ts";
+import { readSettings } from "../env.ts";
+import { openRegistry } from "../registry/database.ts";
+import { probeOrigin } from "../releases/hub-client.ts";
+import { addAuditRoutes } from "./audit-routes.ts";
+import { addClientRoutes } from "./client-routes.ts";
+import type { AdminEnv } from "./environment.ts";
+import { invalidRequest } from "./invalid-request.ts";
+import { addOriginRoutes } from "./origin-routes.ts";
+import type { Prober } from "./probe.ts";
+import { answerError, Problem, problemResponse } from "./problem.ts";
+import { requireAdmin } from "./sign-in.ts";
+import { addTokenRoutes } from "./token-routes.ts";
+
+/** Largest request body: room for a client with every grant it may have. */
+export const MAX_ADMIN_BODY_BYTES = 64 * 1024;
+
+export interface AdminOptions {
+  /** How an origin is discovered afresh. Default: by its hub. */
+  readonly prober?: Prober;
+}
+
+/**
+ * The operator API, to be mounted at `/admin/api/v1`. Every answer that is no success is an RFC 9457 problem with a `code`;
+ * nothing of it may be stored by caches, and no web page of another origin may read it (no CORS).
+ *
+ * Order: settings → sign-in → method → body size → route. Nothing, the OpenAPI document included, is shown before sign-in.
+ */
+export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): OpenAPIHono<AdminEnv> {
+  const app = new OpenAPIHono<AdminEnv>({ defaultHook: invalidRequest as Hook<unknown, AdminEnv, string, unknown> });
+  app.onError(answerError);
+
+  app.use(async (c, next) => {
+    c.header("Cache-Control", "no-store");
+    c.header("X-Content-Type-Options", "nosniff");
+    if (c.get("requestId") === undefined) c.set("requestId", crypto.randomUUID());
+    const settings = readSettings(c.env);
+    if (!settings.ok) return problemResponse(c, "bad_setting", { detail: settings.problems[0].message });
+    const { adminHost } = settings.settings;
+    if (adminHost !== null && new URL(c.req.url).host !== adminHost) return problemResponse(c, "not_found");
+    c.set("settings", settings.settings);
+    c.set("registry", openRegistry(c.env.DB));
+    return next();
+  });
+  app.use(requireAdmin);
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, methods) =>
+        problemResponse(c, "method_not_allowed", { headers: { Allow: methods.join(", ") } }),
+    }),
+  );
+  app.use(
+    bodyLimit({
+      maxSize: MAX_ADMIN_BODY_BYTES,
+      onError: () => {
+        throw new Problem("too_large", { detail: `The body has more than ${MAX_ADMIN_BODY_BYTES} bytes.` });
+      },
+    }),
+  );
+
+  addOriginRoutes(app, prober);
+  addClientRoutes(app);
+  addTokenRoutes(app);
+  addAuditRoutes(app);
+
+  const security = app.openAPIRegistry.registerComponent("securitySchemes", "adminToken", {
+    type: "http",
+    scheme: "bearer",
+    description: "The gateway's ADMIN_TOKEN.",
+  });
+  app.doc31("/openapi.json", {
+    openapi: "3.1.0",
+    info: {
+      title: "Skillgate admin API",
+      version: VERSION,
+      license: { name: "MIT" },
+      description:
+        "Times are epoch milliseconds. Lists are pages in a fixed order: pass `nextCursor` as `cursor` until it is null. Errors are RFC 9457 problems; besides those a route names, any may answer `bad_request`, `bad_json`, `unauthorized`, `not_found`, `method_not_allowed`, `too_large`, `unsupported_media_type`, `rate_limited`, `internal`, `busy` and `bad_setting`.",
+    },
+    servers: [{ url: "/admin/api/v1" }],
+    security: [{ [security.name]: [] }],
+  });
+  app.all("*", (c) => problemResponse(c, "not_found"));
+  return app;
+}

@@ -1,0 +1,118 @@
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { forgetPolicy } from "../auth/policy.ts";
+import { type Client, createClient, getClient, listClients, updateClient } from "../registry/clients.ts";
+import { isCreatedKey } from "../registry/page.ts";
+import { type AdminEnv, actingNow } from "./environment.ts";
+import {
+  body,
+  ClientId,
+  DailyQuota,
+  Grants,
+  json,
+  Moment,
+  Name,
+  PageQuery,
+  pageBody,
+  pageOf,
+  pageRequest,
+  problems,
+  Rpm,
+} from "./shapes.ts";
+
+const ClientStatus = z.enum(["active", "suspended"], { error: "must be active or suspended" });
+
+const ClientBody = z
+  .object({
+    id: ClientId,
+    name: z.string(),
+    status: ClientStatus,
+    rpm: Rpm,
+    dailyQuota: DailyQuota,
+    grants: Grants,
+    createdAt: Moment,
+    updatedAt: Moment,
+  })
+  .openapi("Client");
+
+const NewClient = z
+  .strictObject({ name: Name, rpm: Rpm, dailyQuota: DailyQuota.optional(), grants: Grants })
+  .openapi("NewClient");
+
+const ClientChange = z
+  .strictObject({
+    name: Name.optional(),
+    status: ClientStatus.optional(),
+    rpm: Rpm.optional(),
+    dailyQuota: DailyQuota.optional(),
+    grants: Grants.optional(),
+  })
+  .openapi("ClientChange");
+
+const params = z.object({ id: ClientId.openapi({ param: { name: "id", in: "path" } }) });
+const tags = ["clients"];
+
+const create = createRoute({
+  method: "post",
+  path: "/clients",
+  tags,
+  summary: "Create a client",
+  description: "Problems: `bad_request`, `unknown_origin`.",
+  request: { body: body(NewClient) },
+  responses: { 201: json("The client, active, without tokens.", ClientBody), ...problems },
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/clients",
+  tags,
+  summary: "List clients, oldest first",
+  request: { query: PageQuery },
+  responses: { 200: json("A page of clients.", pageOf("ClientPage", ClientBody)), ...problems },
+});
+
+const read = createRoute({
+  method: "get",
+  path: "/clients/{id}",
+  tags,
+  summary: "Read a client",
+  request: { params },
+  responses: { 200: json("The client.", ClientBody), ...problems },
+});
+
+const change = createRoute({
+  method: "patch",
+  path: "/clients/{id}",
+  tags,
+  summary: "Change a client",
+  description:
+    "Absent members stay as they are; `grants` replaces all grants. A suspended client's tokens are refused. In force within 5 seconds. Problems: `bad_request`, `unknown_origin`, `not_found`.",
+  request: { params, body: body(ClientChange) },
+  responses: { 200: json("The client as it is now.", ClientBody), ...problems },
+});
+
+export function addClientRoutes(app: OpenAPIHono<AdminEnv>): void {
+  app.openapi(create, async (c) => {
+    const { dailyQuota = null, ...wanted } = c.req.valid("json");
+    const client = await createClient(c.get("registry"), actingNow(c), { ...wanted, dailyQuota });
+    forgetPolicy();
+    return c.json(showClient(client), 201);
+  });
+  app.openapi(list, async (c) => {
+    const page = await listClients(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
+    return c.json(pageBody(page, showClient), 200);
+  });
+  app.openapi(read, async (c) => {
+    return c.json(showClient(await getClient(c.get("registry"), c.req.valid("param").id)), 200);
+  });
+  app.openapi(change, async (c) => {
+    const { id } = c.req.valid("param");
+    const client = await updateClient(c.get("registry"), actingNow(c), id, c.req.valid("json"));
+    forgetPolicy();
+    return c.json(showClient(client), 200);
+  });
+}
+
+function showClient({ id, name, status, rpm, dailyQuota, grants, createdAt, updatedAt }: Client) {
+  const shown = grants === "all" ? grants : [...grants];
+  return { id, name, status, rpm, dailyQuota, grants: shown, createdAt, updatedAt };
+}

@@ -1,0 +1,202 @@
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OriginRules, parseOrigin } from "../../core/origin.ts";
+import { forgetPolicy } from "../auth/policy.ts";
+import {
+  createOrigin,
+  getOrigin,
+  listOrigins,
+  type OriginRow,
+  revokeOrigin,
+  suspendOrigin,
+} from "../registry/origins.ts";
+import { isCreatedKey } from "../registry/page.ts";
+import { listSkills, type SkillKey, type SkillVersion } from "../registry/skills.ts";
+import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
+import { activateProbed, type Prober, probeAndRecord } from "./probe.ts";
+import { ProbeBody } from "./probe-shape.ts";
+import { body, json, Moment, OriginId, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+
+const OriginBody = z
+  .object({
+    id: OriginId,
+    origin: z.string().openapi({ example: "https://publisher.example" }),
+    status: z.enum(["pending", "active", "suspended", "revoked"]),
+    createdAt: Moment,
+    updatedAt: Moment,
+    probedAt: Moment.nullable().openapi({ description: "When the last successful probe was recorded." }),
+    lastCalledAt: Moment.nullable(),
+  })
+  .openapi("Origin");
+
+const SkillVersionBody = z
+  .object({
+    scope: z.string().nullable(),
+    name: z.string(),
+    toolSha256: z.string(),
+    firstSeenAt: Moment,
+    lastSeenAt: Moment,
+    approvedAt: Moment.nullable(),
+    approvedBy: z.string().nullable(),
+  })
+  .openapi("SkillVersion");
+
+// No length here: parseOrigin caps it at 2,048 characters, and its refusals are `bad_origin` with a better sentence.
+const NewOrigin = z
+  .strictObject({
+    origin: z
+      .string({ error: "must be a string" })
+      .openapi({ maxLength: 2048, example: "https://publisher.example", description: "`https://host[:port][/base]`" }),
+  })
+  .openapi("NewOrigin");
+
+const Activation = z
+  .strictObject({
+    probedAt: Moment.optional().openapi({
+      description: "`probedAt` of the probe that was reviewed; a later probe then refuses the activation.",
+    }),
+  })
+  .openapi("Activation");
+
+const params = z.object({ id: OriginId.openapi({ param: { name: "id", in: "path" } }) });
+const tags = ["origins"];
+
+const create = createRoute({
+  method: "post",
+  path: "/origins",
+  tags,
+  summary: "Register an origin",
+  description:
+    "Problems: `bad_request`, `bad_origin`, `already_exists` (with the `id` of the origin, whatever its status).",
+  request: { body: body(NewOrigin) },
+  responses: { 201: json("The origin in its canonical form, pending.", OriginBody), ...problems },
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/origins",
+  tags,
+  summary: "List origins, oldest first",
+  request: { query: PageQuery },
+  responses: { 200: json("A page of origins.", pageOf("OriginPage", OriginBody)), ...problems },
+});
+
+const read = createRoute({
+  method: "get",
+  path: "/origins/{id}",
+  tags,
+  summary: "Read an origin",
+  request: { params },
+  responses: { 200: json("The origin.", OriginBody), ...problems },
+});
+
+const skills = createRoute({
+  method: "get",
+  path: "/origins/{id}/skills",
+  tags,
+  summary: "List every skill version seen, by scope, name and hash",
+  request: { params, query: PageQuery },
+  responses: { 200: json("A page of skill versions.", pageOf("SkillVersionPage", SkillVersionBody)), ...problems },
+});
+
+const probe = createRoute({
+  method: "post",
+  path: "/origins/{id}/probe",
+  tags,
+  summary: "Discover the origin now",
+  description:
+    "Reads the origin afresh and records the hashes seen. A discovery that fails is a result too: 200 with `error` set and no skills, and what was probed before stays. Problems: `not_found`, `bad_state` (revoked).",
+  request: { params },
+  responses: { 200: json("What was found, or why nothing was.", ProbeBody), ...problems },
+});
+
+const activate = createRoute({
+  method: "post",
+  path: "/origins/{id}/activate",
+  tags,
+  summary: "Activate an origin, approving the hashes just probed",
+  description:
+    "From pending or suspended. Approves exactly the skill versions of the latest probe. Where that is older than 15 minutes, or there is none, the origin is probed first, and unless that finds just what the earlier probe found the answer is `probe_changed`: review and activate again. Problems: `not_found`, `bad_state`, `probe_changed`, `discovery_failed`, `no_skills`.",
+  request: { params, body: { required: false, content: { "application/json": { schema: Activation } } } },
+  responses: { 200: json("The origin, active.", OriginBody), ...problems },
+});
+
+const suspend = createRoute({
+  method: "post",
+  path: "/origins/{id}/suspend",
+  tags,
+  summary: "Suspend an active origin",
+  description:
+    "No client may call it until it is activated again. In force within 5 seconds. Problems: `not_found`, `bad_state`.",
+  request: { params },
+  responses: { 200: json("The origin, suspended.", OriginBody), ...problems },
+});
+
+const revoke = createRoute({
+  method: "post",
+  path: "/origins/{id}/revoke",
+  tags,
+  summary: "Revoke an origin for ever",
+  description:
+    "Final: it can never be activated, probed or registered again. In force within 5 seconds. Problems: `not_found`, `bad_state`.",
+  request: { params },
+  responses: { 200: json("The origin, revoked.", OriginBody), ...problems },
+});
+
+/** @param prober how an origin is discovered afresh: its hub. */
+export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): void {
+  app.openapi(create, async (c) => {
+    const origin = parseOrigin(c.req.valid("json").origin, originRules(c));
+    const row = await createOrigin(c.get("registry"), actingNow(c), origin);
+    forgetPolicy();
+    return c.json(showOrigin(row), 201);
+  });
+  app.openapi(list, async (c) => {
+    const page = await listOrigins(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
+    return c.json(pageBody(page, showOrigin), 200);
+  });
+  app.openapi(read, async (c) => {
+    return c.json(showOrigin(await getOrigin(c.get("registry"), c.req.valid("param").id)), 200);
+  });
+  app.openapi(skills, async (c) => {
+    const { id } = c.req.valid("param");
+    await getOrigin(c.get("registry"), id);
+    const page = await listSkills(c.get("registry"), id, pageRequest(c.req.valid("query"), isSkillKey));
+    return c.json(pageBody(page, showVersion), 200);
+  });
+  app.openapi(probe, async (c) => c.json(await probeAndRecord(c, prober, c.req.valid("param").id), 200));
+  app.openapi(activate, async (c) => {
+    const reviewed = c.req.valid("json").probedAt ?? null;
+    const row = await activateProbed(c, prober, c.req.valid("param").id, reviewed);
+    forgetPolicy();
+    return c.json(showOrigin(row), 200);
+  });
+  app.openapi(suspend, async (c) => {
+    const row = await suspendOrigin(c.get("registry"), actingNow(c), c.req.valid("param").id);
+    forgetPolicy();
+    return c.json(showOrigin(row), 200);
+  });
+  app.openapi(revoke, async (c) => {
+    const row = await revokeOrigin(c.get("registry"), actingNow(c), c.req.valid("param").id);
+    forgetPolicy();
+    return c.json(showOrigin(row), 200);
+  });
+}
+
+/** The gateway is no publisher of itself: neither under its configured hosts nor under the one that was just called. */
+function originRules(c: AdminContext): OriginRules {
+  const { allowLoopbackOrigins, publicHosts, adminHost } = c.get("settings");
+  const ownHosts = [...publicHosts, new URL(c.req.url).host, ...(adminHost === null ? [] : [adminHost])];
+  return { allowLoopbackHttp: allowLoopbackOrigins, ownHosts };
+}
+
+function isSkillKey(key: unknown): key is SkillKey {
+  return Array.isArray(key) && key.length === 3 && key.every((part) => typeof part === "string");
+}
+
+function showOrigin({ id, origin, status, createdAt, updatedAt, probedAt, lastCalledAt }: OriginRow) {
+  return { id, origin, status, createdAt, updatedAt, probedAt, lastCalledAt };
+}
+
+function showVersion(version: SkillVersion) {
+  return { ...version };
+}

@@ -1,0 +1,46 @@
+import { z } from "@hono/zod-openapi";
+import { Moment, OriginId } from "./shapes.ts";
+
+const Scope = z.string().nullable();
+
+/** What a probe answers. */
+export const ProbeBody = z
+  .object({
+    id: OriginId,
+    origin: z.string(),
+    probedAt: Moment.nullable().openapi({
+      description: "The recorded probe; where this one failed, the last that did not, or null.",
+    }),
+    fetchedAt: Moment.nullable().openapi({ description: "When the files were read; null where that failed." }),
+    error: z
+      .object({ code: z.enum(["discovery_failed", "no_skills"]), message: z.string() })
+      .nullable()
+      .openapi({ description: "Why the origin could not be discovered; null on success." }),
+    skills: z.array(
+      z.object({
+        scope: Scope,
+        name: z.string(),
+        publicName: z.string(),
+        description: z.string(),
+        version: z.string().nullable(),
+        toolSha256: z.string(),
+        recipeSha256: z.string().nullable(),
+        approvedAt: Moment.nullable().openapi({ description: "When this very version was approved; null: it is not." }),
+      }),
+    ),
+    rejected: z.array(
+      z.object({
+        scope: Scope,
+        name: z.string(),
+        subject: z.enum(["skill", "recipe", "memory", "index", "attestations"]),
+        code: z.string().openapi({ example: "hash_mismatch" }),
+        message: z.string(),
+      }),
+    ),
+    prose: z.array(z.object({ name: z.string(), description: z.string(), reason: z.string() })),
+    memories: z.array(z.object({ scope: Scope, sha256: z.string(), bytes: z.int() })),
+    attestations: z.int().openapi({ description: "Entries in the publisher's attestations.json." }),
+  })
+  .openapi("Probe");
+
+export type ProbeAnswer = z.infer<typeof ProbeBody>;

@@ -1,0 +1,114 @@
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { activateOrigin, recordFailedProbe, recordProbe, requireProbeable } from "../registry/onboarding.ts";
+import { getOrigin, type OriginRow, requireStep } from "../registry/origins.ts";
+import { probedSkills, type SkillVersion } from "../registry/skills.ts";
+import type { probeOrigin } from "../releases/hub-client.ts";
+import { type AdminContext, actingNow } from "./environment.ts";
+import type { ProbeAnswer } from "./probe-shape.ts";
+import { Problem } from "./problem.ts";
+
+/** Discovers an origin now, whatever is cached. */
+export type Prober = typeof probeOrigin;
+
+/** An activation relies on a probe up to this age; after that the origin is probed anew. */
+export const PROBE_FRESH_MS = 15 * 60_000;
+
+/**
+ * Probes an origin and records what was seen. A failing publisher is an answer with `error`, not a problem.
+ * @throws RegistryError `not_found`, `bad_state` (revoked).
+ */
+export async function probeAndRecord(c: AdminContext, prober: Prober, id: string): Promise<ProbeAnswer> {
+  const registry = c.get("registry");
+  const before = await getOrigin(registry, id);
+  requireProbeable(before);
+  // Rows hold what parseOrigin returned.
+  const found = await prober(c.env, before.origin as CanonicalOrigin);
+  if (!found.ok) {
+    const { code, message } = found;
+    const row = await recordFailedProbe(registry, actingNow(c), id, code);
+    return { ...emptyAnswer(row), error: { code, message } };
+  }
+  const { fetchedAt, skills, rejected, prose, memories, attestations } = found;
+  const facts = { fetchedAt, skills: skills.length, rejected: rejected.length };
+  const row = await recordProbe(registry, actingNow(c), id, skills, facts);
+  const versions = row.probedAt === null ? [] : await probedSkills(registry, id, row.probedAt);
+  const approvedAt = new Map(versions.map((version) => [keyOf(version), version.approvedAt]));
+  return {
+    ...emptyAnswer(row),
+    fetchedAt,
+    skills: skills.map((skill) => ({
+      scope: skill.scope,
+      name: skill.name,
+      publicName: skill.publicName,
+      description: skill.description,
+      version: skill.version,
+      toolSha256: skill.toolSha256,
+      recipeSha256: skill.recipeSha256,
+      approvedAt: approvedAt.get(keyOf(skill)) ?? null,
+    })),
+    rejected: rejected.map(({ scope, name, subject, code, message }) => ({ scope, name, subject, code, message })),
+    prose: prose.map(({ name, description, reason }) => ({ name, description, reason })),
+    memories: memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes })),
+    attestations,
+  };
+}
+
+/**
+ * Activates an origin on the strength of its latest probe. Where that is too old, or missing, the origin is probed first; what
+ * an operator may have reviewed in the older probe must still be what is found.
+ * @param reviewed `probedAt` of the probe that the operator reviewed, or `null`.
+ * @throws RegistryError `not_found`, `bad_state`, `probe_changed`, `no_skills`; Problem `discovery_failed`, `no_skills`,
+ * `probe_changed`.
+ */
+export async function activateProbed(
+  c: AdminContext,
+  prober: Prober,
+  id: string,
+  reviewed: number | null,
+): Promise<OriginRow> {
+  const registry = c.get("registry");
+  const row = await getOrigin(registry, id);
+  requireStep(row, "activate");
+  if (reviewed !== null && reviewed !== row.probedAt) {
+    throw new Problem("probe_changed", { detail: "probedAt is not the latest probe of this origin.", id });
+  }
+  if (row.probedAt !== null && Date.now() - row.probedAt <= PROBE_FRESH_MS) {
+    return activateOrigin(registry, actingNow(c), id, row.probedAt);
+  }
+  const earlier = row.probedAt === null ? null : await probedSkills(registry, id, row.probedAt);
+  const probe = await probeAndRecord(c, prober, id);
+  if (probe.error !== null) throw new Problem(probe.error.code, { detail: probe.error.message, id });
+  if (earlier !== null && !sameVersions(earlier, probe.skills)) {
+    throw new Problem("probe_changed", {
+      detail: "The origin's skills changed since they were probed; review them.",
+      id,
+    });
+  }
+  return activateOrigin(registry, actingNow(c), id, probe.probedAt ?? 0);
+}
+
+function emptyAnswer({ id, origin, probedAt }: OriginRow): ProbeAnswer {
+  return {
+    id,
+    origin,
+    probedAt,
+    fetchedAt: null,
+    error: null,
+    skills: [],
+    rejected: [],
+    prose: [],
+    memories: [],
+    attestations: 0,
+  };
+}
+
+type VersionKey = Pick<SkillVersion, "scope" | "name" | "toolSha256">;
+
+function keyOf({ scope, name, toolSha256 }: VersionKey): string {
+  return JSON.stringify([scope, name, toolSha256]);
+}
+
+function sameVersions(before: readonly VersionKey[], after: readonly VersionKey[]): boolean {
+  const known = new Set(before.map(keyOf));
+  return known.size === after.length && after.every((version) => known.has(keyOf(version)));
+}

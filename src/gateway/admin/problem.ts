@@ -1,0 +1,114 @@
+import type { Context, ErrorHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { OriginError } from "../../core/origin.ts";
+import { ERRORS, GatewayError, type GatewayErrorCode } from "../errors.ts";
+import { RegistryError, type RegistryErrorCode } from "../registry/errors.ts";
+import type { AdminContext, AdminEnv } from "./environment.ts";
+
+/** Codes that only the admin API has. */
+type AdminOnlyCode = "bad_request" | Exclude<RegistryErrorCode, GatewayErrorCode>;
+export type ProblemCode = GatewayErrorCode | AdminOnlyCode;
+
+interface ProblemKind {
+  readonly status: ContentfulStatusCode;
+  /** RFC 9457 `title`: the same for every problem of this code. */
+  readonly title: string;
+  /** Seconds. */
+  readonly retryAfter?: number;
+}
+
+const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
+  bad_request: { status: 400, title: "A parameter or a member of the body is not valid." },
+  unknown_origin: { status: 400, title: "A grant names an origin that is not registered." },
+  already_exists: { status: 409, title: "It exists already." },
+  bad_state: { status: 409, title: "The present state does not allow this step." },
+  probe_changed: { status: 409, title: "The origin's skills are not the ones that were probed." },
+  too_many_tokens: { status: 409, title: "The client holds as many usable tokens as it may." },
+  busy: { status: 503, title: "Other changes came first; nothing was changed.", retryAfter: 1 },
+};
+
+function kindOf(code: ProblemCode): ProblemKind {
+  if (code in ADMIN_ONLY) return ADMIN_ONLY[code as AdminOnlyCode];
+  const { status, sentence, retryAfter } = ERRORS[code as GatewayErrorCode];
+  return { status, title: sentence, ...(retryAfter === undefined ? {} : { retryAfter }) };
+}
+
+/** One invalid member of a request. */
+export interface FieldError {
+  /** Path of the member, dots between the parts: `grants.3`. */
+  readonly field: string;
+  readonly message: string;
+}
+
+export interface ProblemDetails {
+  /** One sentence about this very occurrence. */
+  readonly detail?: string;
+  /** The row that stands in the way. */
+  readonly id?: string;
+  readonly errors?: readonly FieldError[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A refusal of the admin API itself. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly code: ProblemCode;
+  readonly details: ProblemDetails;
+
+  constructor(code: ProblemCode, details: ProblemDetails = {}) {
+    super(details.detail ?? kindOf(code).title);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/**
+ * An RFC 9457 answer: `application/problem+json` with `type` (`about:blank`: the code says it all), `title`, `status`,
+ * `detail`, and the members `code`, `requestId`, `id` and `errors`.
+ */
+export function problemResponse(c: AdminContext, code: ProblemCode, details: ProblemDetails = {}): Response {
+  const { status, title, retryAfter } = kindOf(code);
+  const headers: Record<string, string> = { "Content-Type": "application/problem+json" };
+  if (status === 401) headers["WWW-Authenticate"] = "Bearer";
+  if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
+  const body = {
+    type: "about:blank",
+    title,
+    status,
+    detail: details.detail ?? title,
+    code,
+    ...(details.id === undefined ? {} : { id: details.id }),
+    ...(details.errors === undefined ? {} : { errors: details.errors }),
+    requestId: c.get("requestId"),
+  };
+  return c.body(JSON.stringify(body), status, { ...headers, ...details.headers });
+}
+
+/** The one place that turns what a route throws into an answer; what nobody expected becomes 500 `internal` without detail. */
+export const answerError: ErrorHandler<AdminEnv> = (error, c) => {
+  if (error instanceof Problem) return problemResponse(c, error.code, error.details);
+  if (error instanceof RegistryError) {
+    return problemResponse(c, error.code, { detail: error.message, ...(error.id === null ? {} : { id: error.id }) });
+  }
+  if (error instanceof OriginError) return problemResponse(c, "bad_origin", { detail: error.message });
+  if (error instanceof GatewayError) {
+    return problemResponse(c, error.code, {
+      detail: error.message,
+      ...(error.retryAfter === undefined ? {} : { headers: { "Retry-After": String(error.retryAfter) } }),
+    });
+  }
+  if (error instanceof HTTPException) {
+    if (error.status === 400) return problemResponse(c, "bad_json");
+    if (error.status === 415) return problemResponse(c, "unsupported_media_type");
+  }
+  logUnexpected(c, error);
+  return problemResponse(c, "internal");
+};
+
+function logUnexpected(c: Context<AdminEnv>, error: Error): void {
+  const cause = error.cause instanceof Error ? error.cause.message : undefined;
+  console.error(
+    JSON.stringify({ level: "error", event: "admin_failed", requestId: c.get("requestId"), name: error.name, cause }),
+  );
+}

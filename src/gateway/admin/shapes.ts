@@ -1,0 +1,125 @@
+import { z } from "@hono/zod-openapi";
+import { idPattern } from "../registry/ids.ts";
+import { decodeCursor, encodeCursor, type Page, type PageRequest } from "../registry/page.ts";
+import { Problem } from "./problem.ts";
+
+export const MAX_NAME_CHARS = 100;
+export const MAX_RPM = 1_000_000;
+export const MAX_DAILY_QUOTA = 1_000_000_000;
+export const MAX_GRANTS = 500;
+export const MAX_PAGE = 100;
+const DEFAULT_PAGE = 50;
+const MAX_CURSOR_CHARS = 1024;
+
+/** Control characters, lone surrogates, line and paragraph separators, and marks that reorder text. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/u;
+
+export const Moment = z.int().min(0).openapi({ description: "Epoch milliseconds.", example: 1_780_000_000_000 });
+
+export const OriginId = z.string().regex(idPattern("org")).openapi({ example: "org_0123456789abcdef01234567" });
+export const ClientId = z.string().regex(idPattern("cli")).openapi({ example: "cli_0123456789abcdef01234567" });
+export const TokenId = z.string().regex(idPattern("tok")).openapi({ example: "tok_0123456789abcdef01234567" });
+
+/** A name that people read: trimmed, without characters that hide or reorder text. */
+export const Name = z
+  .string({ error: "must be a string" })
+  .trim()
+  .min(1, { error: "must not be empty" })
+  .max(MAX_NAME_CHARS, { error: `must have at most ${MAX_NAME_CHARS} characters` })
+  .refine((name) => !UNPRINTABLE.test(name), { error: "must not contain control or text-direction characters" })
+  .openapi({ example: "Support desk" });
+
+const whole = (max: number) => {
+  const sentence = `must be null or a whole number from 0 to ${max}`;
+  return z.int({ error: sentence }).min(0, { error: sentence }).max(max, { error: sentence }).nullable();
+};
+
+export const Rpm = whole(MAX_RPM).openapi({ description: "Calls a minute; 0 blocks, null is unlimited.", example: 60 });
+export const DailyQuota = whole(MAX_DAILY_QUOTA).openapi({
+  description: "Calls a UTC day; 0 blocks, null is unlimited.",
+  example: null,
+});
+
+const GRANTS_SENTENCE = `must be "all" or a list of at most ${MAX_GRANTS} origin ids`;
+
+export const Grants = z
+  .union([z.literal("all"), z.array(OriginId).max(MAX_GRANTS)], { error: GRANTS_SENTENCE })
+  .openapi({ description: '"all": every active origin, present and future; else ids of origins.', example: "all" });
+
+const LIMIT_SENTENCE = `must be a whole number from 1 to ${MAX_PAGE}`;
+
+export const PageQuery = z.strictObject({
+  limit: z
+    .string({ error: LIMIT_SENTENCE })
+    .regex(/^[1-9]\d{0,2}$/, { error: LIMIT_SENTENCE })
+    .transform(Number)
+    .refine((limit) => limit <= MAX_PAGE, { error: LIMIT_SENTENCE })
+    .optional()
+    .openapi({
+      param: { name: "limit", in: "query" },
+      type: "integer",
+      minimum: 1,
+      maximum: MAX_PAGE,
+      default: DEFAULT_PAGE,
+    }),
+  cursor: z
+    .string({ error: "must be given once" })
+    .max(MAX_CURSOR_CHARS, { error: `must have at most ${MAX_CURSOR_CHARS} characters` })
+    .optional()
+    .openapi({ param: { name: "cursor", in: "query" }, description: "`nextCursor` of the page before." }),
+});
+
+/** @throws Problem `bad_request` for a cursor that no page of this list gave. */
+export function pageRequest<Key>(
+  { limit = DEFAULT_PAGE, cursor }: { limit?: number | undefined; cursor?: string | undefined },
+  isKey: (key: unknown) => key is Key,
+): PageRequest<Key> {
+  if (cursor === undefined) return { limit, after: null };
+  const after = decodeCursor(cursor);
+  if (isKey(after) && encodeCursor(after) === cursor) return { limit, after };
+  const error = { field: "cursor", message: "must be the nextCursor of an earlier page of this list" };
+  throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
+}
+
+/** The schema of a page of something. */
+export function pageOf<T extends z.ZodType>(name: string, item: T) {
+  return z.object({ items: z.array(item), nextCursor: z.string().nullable() }).openapi(name);
+}
+
+/** A page as a route answers it. */
+export function pageBody<Row, Item>(
+  page: Page<Row>,
+  show: (row: Row) => Item,
+): { items: Item[]; nextCursor: string | null } {
+  return { items: page.items.map(show), nextCursor: page.nextCursor };
+}
+
+export const ProblemBody = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().openapi({ example: "bad_request" }),
+    id: z.string().optional().openapi({ description: "The row that stands in the way." }),
+    errors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
+    requestId: z.string(),
+  })
+  .openapi("Problem");
+
+/** Every route may answer a problem; which codes, its description says. */
+export const problems = {
+  default: {
+    description: "A problem (RFC 9457). `code` says which.",
+    content: { "application/problem+json": { schema: ProblemBody } },
+  },
+} as const;
+
+export function json<T extends z.ZodType>(description: string, schema: T) {
+  return { description, content: { "application/json": { schema } } };
+}
+
+/** A JSON body that must be there. */
+export function body<T extends z.ZodType>(schema: T) {
+  return { required: true, content: { "application/json": { schema } } };
+}

@@ -1,0 +1,100 @@
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { forgetPolicy } from "../auth/policy.ts";
+import { createToken, tokenSha256 } from "../auth/token.ts";
+import { isCreatedKey } from "../registry/page.ts";
+import { type ClientToken, createClientToken, listClientTokens, revokeClientToken } from "../registry/tokens.ts";
+import { type AdminEnv, actingNow } from "./environment.ts";
+import { Problem } from "./problem.ts";
+import { ClientId, json, Moment, PageQuery, pageBody, pageOf, pageRequest, problems, TokenId } from "./shapes.ts";
+
+const MAX_LIFETIME_MS = 10 * 365 * 24 * 3600 * 1000;
+const EXPIRY_SENTENCE = "must be null or epoch milliseconds in the future, at most ten years ahead";
+
+const TokenBody = z
+  .object({
+    id: TokenId,
+    clientId: ClientId,
+    status: z.enum(["active", "expired", "revoked"]),
+    createdAt: Moment,
+    expiresAt: Moment.nullable(),
+    revokedAt: Moment.nullable(),
+  })
+  .openapi("ClientToken");
+
+const IssuedToken = TokenBody.extend({
+  token: z.string().openapi({ description: "The bearer token. Shown this once; only its SHA-256 is kept." }),
+}).openapi("IssuedToken");
+
+const NewToken = z
+  .strictObject({ expiresAt: z.int({ error: EXPIRY_SENTENCE }).nullable().optional() })
+  .openapi("NewToken");
+
+const ofClient = z.object({ id: ClientId.openapi({ param: { name: "id", in: "path" } }) });
+const ofToken = ofClient.extend({ tokenId: TokenId.openapi({ param: { name: "tokenId", in: "path" } }) });
+const tags = ["tokens"];
+
+const create = createRoute({
+  method: "post",
+  path: "/clients/{id}/tokens",
+  tags,
+  summary: "Issue a token",
+  description:
+    "A client may hold several, for overlapping rotation. Problems: `bad_request`, `not_found`, `too_many_tokens` (50 usable ones).",
+  request: {
+    params: ofClient,
+    body: { required: false, content: { "application/json": { schema: NewToken } } },
+  },
+  responses: { 201: json("The token, shown once.", IssuedToken), ...problems },
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/clients/{id}/tokens",
+  tags,
+  summary: "List a client's tokens, oldest first",
+  description: "Neither tokens nor hashes. Problems: `not_found`.",
+  request: { params: ofClient, query: PageQuery },
+  responses: { 200: json("A page of tokens.", pageOf("ClientTokenPage", TokenBody)), ...problems },
+});
+
+const revoke = createRoute({
+  method: "delete",
+  path: "/clients/{id}/tokens/{tokenId}",
+  tags,
+  summary: "Revoke a token",
+  description:
+    "In force within 5 seconds. Revoking again answers 204 too and changes nothing. Problems: `not_found`, also for another client's token.",
+  request: { params: ofToken },
+  responses: { 204: { description: "The token is revoked." }, ...problems },
+});
+
+export function addTokenRoutes(app: OpenAPIHono<AdminEnv>): void {
+  app.openapi(create, async (c) => {
+    const acting = actingNow(c);
+    const expiresAt = c.req.valid("json").expiresAt ?? null;
+    if (expiresAt !== null && (expiresAt <= acting.now || expiresAt > acting.now + MAX_LIFETIME_MS)) {
+      const error = { field: "expiresAt", message: EXPIRY_SENTENCE };
+      throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
+    }
+    const token = createToken();
+    const stored = { tokenSha256: await tokenSha256(token), expiresAt };
+    const row = await createClientToken(c.get("registry"), acting, c.req.valid("param").id, stored);
+    forgetPolicy();
+    return c.json({ ...showToken(row), token }, 201);
+  });
+  app.openapi(list, async (c) => {
+    const request = pageRequest(c.req.valid("query"), isCreatedKey);
+    const page = await listClientTokens(c.get("registry"), c.req.valid("param").id, Date.now(), request);
+    return c.json(pageBody(page, showToken), 200);
+  });
+  app.openapi(revoke, async (c) => {
+    const { id, tokenId } = c.req.valid("param");
+    await revokeClientToken(c.get("registry"), actingNow(c), id, tokenId);
+    forgetPolicy();
+    return c.body(null, 204);
+  });
+}
+
+function showToken(token: ClientToken) {
+  return { ...token };
+}

@@ -21,7 +21,22 @@ export default defineConfig({
         plugins: [
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },
-            miniflare: { bindings: { TEST_MIGRATIONS: await readD1Migrations("./migrations") } },
+            miniflare: {
+              bindings: { TEST_MIGRATIONS: await readD1Migrations("./migrations") },
+              d1Databases: { EMPTY_DB: "empty" },
+              durableObjects: { BROKEN_OBJECT: { className: "BrokenObject", scriptName: "test-publishers" } },
+              // Whatever the gateway fetches goes to this Worker, never to the network.
+              outboundService: "test-publishers",
+              workers: [
+                {
+                  name: "test-publishers",
+                  ...COMPATIBILITY,
+                  modules: true,
+                  scriptPath: "./test/workerd/publishers.mjs",
+                  durableObjects: { BROKEN_OBJECT: { className: "BrokenObject", useSQLite: true } },
+                },
+              ],
+            },
           })),
         ],
         test: {

@@ -1,0 +1,57 @@
+import { Hono } from "hono";
+import { secureHeaders } from "hono/secure-headers";
+import { createAdminApp } from "./admin/app.ts";
+import { adminHost } from "./admin-host.ts";
+import { authenticate } from "./auth/authenticate.ts";
+import { browserOrigins } from "./cors.ts";
+import { GatewayError } from "./errors.ts";
+import { healthz, readyz } from "./health.ts";
+import { chooseOrigin, fetchRelease, limitCalls, readMessage, requireGrant, serveMcp } from "./mcp.ts";
+import { answerError, type GatewayContext, type GatewayMiddleware, requireSettings, trackRequest } from "./request-context.ts";
+import { welcome } from "./welcome.ts";
+
+/** Every route of the gateway, and for each the steps of a request in the order in which they run (DESIGN §7). */
+export function createApp(): Hono<GatewayContext> {
+  const app = new Hono<GatewayContext>();
+  app.onError(answerError);
+  app.notFound((c) => answerError(new GatewayError("not_found"), c));
+
+  app.use(trackRequest);
+  app.use(secureHeaders({ contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } }));
+
+  app.get("/healthz", route("/healthz"), healthz);
+  app.all("/healthz", only("GET, HEAD"));
+  app.get("/readyz", route("/readyz"), readyz);
+  app.all("/readyz", only("GET, HEAD"));
+
+  app.use(requireSettings);
+
+  app.get("/", route("/"), welcome);
+  app.all("/", only("GET, HEAD"));
+
+  for (const path of ["/mcp", "/mcp/*"]) {
+    app.use(path, route(path), browserOrigins);
+    app.post(path, authenticate, limitCalls, readMessage, chooseOrigin, requireGrant, fetchRelease, serveMcp);
+    app.all(path, only("POST, OPTIONS"));
+  }
+
+  app.use("/admin/*", route("/admin/*"), adminHost);
+  app.route("/admin/api/v1", createAdminApp());
+
+  return app;
+}
+
+/** Names the route in the log. */
+function route(pattern: string): GatewayMiddleware {
+  return async (c, next) => {
+    c.get("log").route = pattern;
+    await next();
+  };
+}
+
+/** Refuses what no route before it took. */
+function only(allow: string): GatewayMiddleware {
+  return async () => {
+    throw new GatewayError("method_not_allowed", { message: `This address answers ${allow} only.`, allow });
+  };
+}

@@ -1,0 +1,49 @@
+import { GatewayError } from "../errors.ts";
+import { type GatewayMiddleware, moment } from "../request-context.ts";
+import { type AuthFailures, clientAddress, junkFailures, unknownFailures } from "./failures.ts";
+import { policyOf } from "./policy.ts";
+import { isWellFormedToken, parseBearer, tokenSha256 } from "./token.ts";
+
+/**
+ * Finds the client of the bearer token. Missing, malformed, unknown, expired and revoked tokens get one and the same answer. Junk is
+ * refused by its checksum alone; beyond the address's limit of failures nothing that is not already known reaches the database.
+ */
+export const authenticate: GatewayMiddleware = async (c, next) => {
+  const log = c.get("log");
+  const client = await log.time("auth", async () => {
+    const header = c.req.header("Authorization");
+    if (header === undefined) throw new GatewayError("unauthorized");
+    const now = Date.now();
+    const address = clientAddress(c.req.raw.headers);
+    const limit = c.get("settings").authFailuresPerMinute;
+    const token = parseBearer(header);
+    if (token === null || !isWellFormedToken(token)) {
+      refuseBeyond(junkFailures, address, limit, now);
+      junkFailures.record(address, now);
+      throw new GatewayError("unauthorized");
+    }
+    const sha256 = await tokenSha256(token);
+    const policy = policyOf(c.env.DB);
+    if (!policy.knows(sha256, now)) refuseBeyond(unknownFailures, address, limit, now);
+    const found = await policy.client(sha256, moment(c));
+    if (found === null) {
+      unknownFailures.record(address, now);
+      throw new GatewayError("unauthorized");
+    }
+    return found;
+  });
+  c.set("client", client);
+  log.client = client.clientId;
+  c.get("answerHeaders").push(["X-Gw-Client", client.clientId]);
+  await next();
+};
+
+function refuseBeyond(failures: AuthFailures, address: string, limit: number, now: number): void {
+  const retryAfter = failures.retryAfter(address, limit, now);
+  if (retryAfter > 0) {
+    throw new GatewayError("rate_limited", {
+      message: `More than ${limit} failed authentications a minute came from this address.`,
+      retryAfter,
+    });
+  }
+}

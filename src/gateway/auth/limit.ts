@@ -1,0 +1,59 @@
+import { withDeadline } from "../deadline.ts";
+import type { RateState, Verdict } from "../durable/sliding-window.ts";
+import type { Env } from "../env.ts";
+import { GatewayError } from "../errors.ts";
+import type { ClientPolicy } from "./policy.ts";
+
+const LIMITER_TIMEOUT_MS = 2_000;
+
+/**
+ * Counts one call of a client against its limits. A client without limits costs no Durable Object call, and one with `rpm: 0` neither.
+ *
+ * @param report gets the state of the client's minute, for the answer's headers, refused or not; not called without a limit a minute.
+ * @throws {GatewayError} `rate_limited` or `quota_exhausted` with the seconds to wait; `limiter_unavailable` when the object fails: the
+ *   call is then refused, since an uncounted one could be one of too many.
+ */
+export async function takeCall(env: Env, client: ClientPolicy, report: (rate: RateState) => void): Promise<void> {
+  const { rpm, dailyQuota } = client;
+  if (rpm === null && dailyQuota === null) return;
+  if (rpm !== null && rpm <= 0) {
+    report({ limit: 0, remaining: 0, resetAt: Date.now() + 60_000 });
+    throw new GatewayError("rate_limited", { message: "This client is limited to 0 calls a minute." });
+  }
+  const verdict = await askLimiter(env, client.clientId, { rpm, dailyQuota });
+  if (verdict.rate !== null) report(verdict.rate);
+  if (verdict.allowed) return;
+  throw verdict.reason === "quota"
+    ? new GatewayError("quota_exhausted", {
+        message: `The client's quota of ${dailyQuota} calls a UTC day is used up.`,
+        retryAfter: verdict.retryAfterMs / 1000,
+      })
+    : new GatewayError("rate_limited", {
+        message: `The client's limit of ${rpm} calls a minute is reached.`,
+        retryAfter: verdict.retryAfterMs / 1000,
+      });
+}
+
+async function askLimiter(env: Env, clientId: string, allowance: { rpm: number | null; dailyQuota: number | null }): Promise<Verdict> {
+  try {
+    const stub = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(clientId));
+    return await withDeadline(stub.take(allowance) as Promise<Verdict>, LIMITER_TIMEOUT_MS);
+  } catch {
+    throw new GatewayError("limiter_unavailable");
+  }
+}
+
+/**
+ * The headers that tell a client where it stands: `X-Gw-RateLimit-*`, and `RateLimit` with `RateLimit-Policy` as structured fields
+ * (draft-ietf-httpapi-ratelimit-headers-10).
+ */
+export function rateHeaders(rate: RateState, now: number): [string, string][] {
+  const seconds = Math.max(0, Math.ceil((rate.resetAt - now) / 1000));
+  return [
+    ["X-Gw-RateLimit-Limit", String(rate.limit)],
+    ["X-Gw-RateLimit-Remaining", String(rate.remaining)],
+    ["X-Gw-RateLimit-Reset", String(Math.ceil(rate.resetAt / 1000))],
+    ["RateLimit-Policy", `"minute";q=${rate.limit};w=60`],
+    ["RateLimit", `"minute";r=${rate.remaining};t=${seconds}`],
+  ];
+}

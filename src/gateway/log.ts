@@ -1,0 +1,69 @@
+/** The timed steps of an MCP request. */
+export type Step = "auth" | "limiter" | "body" | "policy" | "release" | "serve";
+
+/**
+ * The one structured line that a request leaves in the log. It says who called what and how it ended, and never holds a token, an
+ * argument, a result or a body.
+ */
+export class RequestLog {
+  /** The route's pattern, not the path. */
+  route: string | null = null;
+  client: string | null = null;
+  origin: string | null = null;
+  method: string | null = null;
+  /** Public name of a listed tool. */
+  tool: string | null = null;
+  toolSha256: string | null = null;
+  /** How the tool ended: `ok` or a code of the sandbox. */
+  outcome: string | null = null;
+  gasUsed: number | null = null;
+  discovery: string | null = null;
+  /** The refusal's code, where the gateway refused. */
+  code: string | null = null;
+  readonly #requestId: string;
+  readonly #httpMethod: string;
+  readonly #startedAt = Date.now();
+  readonly #steps: Partial<Record<Step, number>> = {};
+
+  constructor(requestId: string, httpMethod: string) {
+    this.#requestId = requestId;
+    this.#httpMethod = httpMethod;
+  }
+
+  /** Runs a step and notes how long it took, also when it throws. */
+  async time<T>(step: Step, work: () => Promise<T>): Promise<T> {
+    const startedAt = Date.now();
+    try {
+      return await work();
+    } finally {
+      this.#steps[step] = Date.now() - startedAt;
+    }
+  }
+
+  /** An unexpected failure, with its stack: a line of its own under the same request id. */
+  crash(error: Error): void {
+    const detail = (error.stack ?? String(error)).slice(0, 4_000);
+    console.error(JSON.stringify({ event: "crash", requestId: this.#requestId, error: detail }));
+  }
+
+  write(status: number): void {
+    const fields = {
+      event: "request",
+      requestId: this.#requestId,
+      httpMethod: this.#httpMethod,
+      route: this.route,
+      status,
+      code: this.code,
+      client: this.client,
+      origin: this.origin,
+      method: this.method,
+      tool: this.tool,
+      toolSha256: this.toolSha256,
+      outcome: this.outcome,
+      gasUsed: this.gasUsed,
+      discovery: this.discovery,
+      ms: { total: Date.now() - this.#startedAt, ...this.#steps },
+    };
+    console.log(JSON.stringify(Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))));
+  }
+}

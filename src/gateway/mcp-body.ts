@@ -1,0 +1,31 @@
+import { decodeUtf8, IntegrityError, readBounded } from "../core/integrity.ts";
+import { GatewayError } from "./errors.ts";
+
+/**
+ * The text of a request's JSON body.
+ *
+ * @param maxBytes a body of exactly this length passes; a longer one is refused without being read to its end.
+ * @throws {GatewayError} `unsupported_media_type`, `too_large`, `bad_json` for a body that ends early or is not UTF-8.
+ */
+export async function readJsonText(request: Request, maxBytes: number): Promise<string> {
+  if (!isPlainJson(request.headers)) throw new GatewayError("unsupported_media_type");
+  const length = request.headers.get("Content-Length");
+  try {
+    const body = new Response(request.body, length === null ? {} : { headers: { "Content-Length": length } });
+    return decodeUtf8(await readBounded(body, maxBytes));
+  } catch (error) {
+    if (!(error instanceof IntegrityError)) throw error;
+    throw error.code === "too_large"
+      ? new GatewayError("too_large", { message: `The request body is larger than ${maxBytes} bytes, the limit.` })
+      : new GatewayError("bad_json", { message: error.message });
+  }
+}
+
+function isPlainJson(headers: Headers): boolean {
+  const [type = "", ...parameters] = (headers.get("Content-Type") ?? "").toLowerCase().split(";");
+  if (type.trim() !== "application/json") return false;
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
+  if (charset !== undefined && !["utf-8", "utf8"].includes(charset.slice("charset=".length).replaceAll('"', ""))) return false;
+  const encoding = headers.get("Content-Encoding");
+  return encoding === null || encoding.trim().toLowerCase() === "identity";
+}

@@ -1,0 +1,31 @@
+import { type CanonicalOrigin, OriginError, type OriginRules, parseOrigin, parseOriginPath } from "../core/origin.ts";
+import type { Settings } from "./env.ts";
+import { GatewayError } from "./errors.ts";
+
+/** What may be an origin on this gateway; its own hosts, the one of the request included, never are. */
+export function originRules(settings: Settings, requestUrl: URL): OriginRules {
+  return { allowLoopbackHttp: settings.allowLoopbackOrigins, ownHosts: [...settings.publicHosts, requestUrl.host] };
+}
+
+/**
+ * The publisher that a request names: `?origin=<url-encoded origin>` or `/mcp/<host[:port]>[/<base>]`, the same resource. Both may be
+ * given, and `origin` more than once, if all say the same.
+ *
+ * @throws {GatewayError} `missing_origin`, `bad_origin`, `origin_conflict`.
+ */
+export function requestedOrigin(url: URL, rules: OriginRules): CanonicalOrigin {
+  const named: CanonicalOrigin[] = [];
+  try {
+    // The raw path: an encoded separator must not become a real one.
+    const path = url.pathname.slice("/mcp/".length);
+    if (path !== "") named.push(parseOriginPath(path, rules));
+    for (const value of url.searchParams.getAll("origin")) if (value !== "") named.push(parseOrigin(value, rules));
+  } catch (error) {
+    if (error instanceof OriginError) throw new GatewayError("bad_origin", { message: error.message });
+    throw error;
+  }
+  const [origin, ...others] = named;
+  if (origin === undefined) throw new GatewayError("missing_origin");
+  if (others.some((other) => other !== origin)) throw new GatewayError("origin_conflict");
+  return origin;
+}

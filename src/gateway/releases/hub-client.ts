@@ -1,0 +1,71 @@
+import type { Rejection, Release } from "../../core/discovery/release.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import type { PublicName, ToolDefinition } from "../../core/skill.ts";
+import { withDeadline } from "../deadline.ts";
+import type { HubAnswer, HubFailure, OriginHub } from "../durable/origin-hub.ts";
+import type { Env } from "../env.ts";
+
+/** A discovery has its own deadline (15 s by default); this one catches a hub that does not answer at all. */
+const HUB_TIMEOUT_MS = 70_000;
+
+/** A skill that an operator's probe found usable. */
+export interface ProbedSkill {
+  readonly scope: string | null;
+  readonly name: string;
+  readonly publicName: PublicName;
+  readonly description: string;
+  readonly version: string | null;
+  readonly toolSha256: string;
+  readonly definition: ToolDefinition;
+  /** `null` where the skill has no verified recipe. */
+  readonly recipeSha256: string | null;
+}
+
+export type ProbeResult =
+  | {
+      readonly ok: true;
+      /** Epoch milliseconds. */
+      readonly fetchedAt: number;
+      readonly skills: readonly ProbedSkill[];
+      readonly prose: Release["prose"];
+      readonly memories: readonly { readonly scope: string | null; readonly sha256: string; readonly bytes: number }[];
+      /** Entries of the publisher's `attestations.json`. */
+      readonly attestations: number;
+      readonly rejected: readonly Rejection[];
+    }
+  | { readonly ok: false; readonly code: HubFailure["code"]; readonly message: string };
+
+/**
+ * Has the origin's hub discover it now, whatever is cached, and returns the facts without the artifacts' bytes.
+ *
+ * @throws where the hub itself does not answer; a failing publisher is a result.
+ */
+export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<ProbeResult> {
+  const answer = await withDeadline(hub(env, origin).probe(origin) as unknown as Promise<HubAnswer>, HUB_TIMEOUT_MS);
+  if (!answer.ok) return { ok: false, ...answer.failure };
+  const { release } = answer;
+  if (release === null) throw new Error("A probe always returns the release.");
+  return {
+    ok: true,
+    fetchedAt: release.fetchedAt,
+    skills: release.skills.map(({ source: _, recipe, ...skill }) => ({ ...skill, recipeSha256: recipe?.sha256 ?? null })),
+    prose: release.prose,
+    memories: release.memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes: bytes.length })),
+    attestations: release.attestations.length,
+    rejected: release.rejected,
+  };
+}
+
+/** Asks the origin's hub for its release; its bytes travel only when `knownVersion` is another. */
+export function askHub(env: Env, origin: CanonicalOrigin, knownVersion: string | null): Promise<HubAnswer> {
+  return withDeadline(hub(env, origin).get(origin, knownVersion) as unknown as Promise<HubAnswer>, HUB_TIMEOUT_MS);
+}
+
+/** Has the hub refresh its release where it is not fresh. */
+export async function wakeHub(env: Env, origin: CanonicalOrigin): Promise<void> {
+  await withDeadline(hub(env, origin).wake(origin) as unknown as Promise<void>, HUB_TIMEOUT_MS);
+}
+
+function hub(env: Env, origin: CanonicalOrigin): DurableObjectStub<OriginHub> {
+  return env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+}

@@ -1,0 +1,86 @@
+// The publishers of the gateway's tests: one auxiliary Worker that answers every host the Worker under test fetches. The host says what
+// kind of publisher it is: `<kind>-<anything>.example`, so that each test has an origin, a hub and a count of its own.
+import { DurableObject } from "cloudflare:workers";
+
+const SUM = `registerTool({
+  name: "sum_numbers",
+  description: "Adds two numbers.",
+  inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
+  handler({ a, b }) { return a + b; },
+});`;
+const ECHO = `registerTool({
+  name: "fetch_twice",
+  handler() { return [host.fetchOrigin("/api/one").body, host.fetchOrigin("/api/two").body]; },
+});`;
+const SLOW = `registerTool({
+  name: "slow",
+  async handler() { return (await host.fetchOrigin("/api/slow")).body; },
+});`;
+
+/** Requests by host and path, and what a test has set with PUT `/__mode`. Lives as long as the Worker. */
+const seen = new Map();
+const modes = new Map();
+
+export default {
+  async fetch(request) {
+    const url = new URL(request.url);
+    if (url.pathname === "/__seen") return Response.json(seen.get(url.host) ?? {});
+    if (url.pathname === "/__mode") {
+      modes.set(url.host, await request.text());
+      return new Response(null, { status: 204 });
+    }
+    const counts = seen.get(url.host) ?? {};
+    counts[url.pathname] = (counts[url.pathname] ?? 0) + 1;
+    seen.set(url.host, counts);
+    return answer(url, modes.get(url.host) ?? url.host.split("-")[0]);
+  },
+};
+
+async function answer(url, kind) {
+  if (url.pathname.startsWith("/api/")) return api(url);
+  if (kind === "down") return new Response("the database password is hunter2", { status: 500 });
+  const tools = { sum_numbers: SUM, fetch_twice: ECHO, ...(kind === "slow" ? { slow: SLOW } : {}) };
+  switch (url.pathname) {
+    case "/llms.txt":
+      if (kind === "lazy") await new Promise((resolve) => setTimeout(resolve, 300));
+      if (kind === "prose") return new Response("# Only prose\n\n## Skills\n\n- [a](/a): a link\n");
+      return new Response(await llmsTxt(tools, kind === "bad" ? () => "0".repeat(64) : sha256));
+    default: {
+      const source = tools[url.pathname.slice("/tools/".length, -".js".length)];
+      return source === undefined ? new Response("not found", { status: 404 }) : new Response(source);
+    }
+  }
+}
+
+async function api(url) {
+  if (url.pathname === "/api/slow") await new Promise((resolve) => setTimeout(resolve, 1_500));
+  return new Response(url.pathname);
+}
+
+async function llmsTxt(tools, hash) {
+  const lines = [];
+  for (const [name, source] of Object.entries(tools)) {
+    const metadata = JSON.stringify({ version: "1.0.0", tool: `/tools/${name}.js`, tool_sha256: await hash(source) });
+    lines.push(`- [${name}](/skills/${name}/SKILL.md): The tool ${name} <!-- skill: ${metadata} -->`);
+  }
+  return `# Test publisher\n\n## Skills\n\n${lines.join("\n")}\n`;
+}
+
+async function sha256(text) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A Durable Object that fails in every way it is asked. */
+export class BrokenObject extends DurableObject {
+  take() {
+    throw new Error("broken");
+  }
+  ping() {
+    throw new Error("broken");
+  }
+  get() {
+    throw new Error("broken");
+  }
+}
+

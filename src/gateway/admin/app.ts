@@ -2,7 +2,6 @@ import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
 import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { VERSION } from "../../core/version.ts";
-import { readSettings } from "../env.ts";
 import { openRegistry } from "../registry/database.ts";
 import { probeOrigin } from "../releases/hub-client.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
@@ -24,10 +23,11 @@ export interface AdminOptions {
 }
 
 /**
- * The operator API, to be mounted at `/admin/api/v1`. Every answer that is no success is an RFC 9457 problem with a `code`;
+ * The operator API, to be mounted at `/admin/api/v1` of the gateway, which has checked the settings by then and given the
+ * request its id. Every answer that is no success is an RFC 9457 problem with a `code`;
  * nothing of it may be stored by caches, and no web page of another origin may read it (no CORS).
  *
- * Order: settings → sign-in → method → body size → route. Nothing, the OpenAPI document included, is shown before sign-in.
+ * Order: sign-in → method → body size → route. Nothing, the OpenAPI document included, is shown before sign-in.
  */
 export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): OpenAPIHono<AdminEnv> {
   const app = new OpenAPIHono<AdminEnv>({ defaultHook: invalidRequest as Hook<unknown, AdminEnv, string, unknown> });
@@ -36,12 +36,6 @@ export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): Ope
   app.use(async (c, next) => {
     c.header("Cache-Control", "no-store");
     c.header("X-Content-Type-Options", "nosniff");
-    if (c.get("requestId") === undefined) c.set("requestId", crypto.randomUUID());
-    const settings = readSettings(c.env);
-    if (!settings.ok) return problemResponse(c, "bad_setting", { detail: settings.problems[0].message });
-    const { adminHost } = settings.settings;
-    if (adminHost !== null && new URL(c.req.url).host !== adminHost) return problemResponse(c, "not_found");
-    c.set("settings", settings.settings);
     c.set("registry", openRegistry(c.env.DB));
     return next();
   });

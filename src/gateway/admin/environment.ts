@@ -1,12 +1,10 @@
 import type { Context } from "hono";
-import type { Env, Settings } from "../env.ts";
+import type { Env } from "../env.ts";
 import type { Acting, Registry } from "../registry/database.ts";
+import type { RequestVariables } from "../request-context.ts";
 
-/** What the middleware of the admin API gives its routes. */
-export interface AdminVariables {
-  /** Set by the gateway for every request. */
-  requestId: string;
-  settings: Settings;
+/** What the gateway gives every request, and what the admin API adds for its routes. */
+export interface AdminVariables extends Pick<RequestVariables, "requestId" | "log" | "settings"> {
   registry: Registry;
   /** Who is signed in. */
   actor: string;

@@ -1,4 +1,4 @@
-import type { Context, ErrorHandler } from "hono";
+import type { ErrorHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { OriginError } from "../../core/origin.ts";
@@ -69,6 +69,7 @@ export class Problem extends Error {
  */
 export function problemResponse(c: AdminContext, code: ProblemCode, details: ProblemDetails = {}): Response {
   const { status, title, retryAfter } = kindOf(code);
+  c.get("log").code = code;
   const headers: Record<string, string> = { "Content-Type": "application/problem+json" };
   if (status === 401) headers["WWW-Authenticate"] = "Bearer";
   if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
@@ -102,13 +103,6 @@ export const answerError: ErrorHandler<AdminEnv> = (error, c) => {
     if (error.status === 400) return problemResponse(c, "bad_json");
     if (error.status === 415) return problemResponse(c, "unsupported_media_type");
   }
-  logUnexpected(c, error);
+  c.get("log").crash(error);
   return problemResponse(c, "internal");
 };
-
-function logUnexpected(c: Context<AdminEnv>, error: Error): void {
-  const cause = error.cause instanceof Error ? error.cause.message : undefined;
-  console.error(
-    JSON.stringify({ level: "error", event: "admin_failed", requestId: c.get("requestId"), name: error.name, cause }),
-  );
-}

@@ -1,0 +1,110 @@
+import { applyD1Migrations, type D1Migration, reset } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { Hono } from "hono";
+import type { Sha256Hex } from "../../core/integrity.ts";
+import type { PublicName } from "../../core/skill.ts";
+import { adminFailures } from "../auth/failures.ts";
+import type { Env } from "../env.ts";
+import { openRegistry } from "../registry/database.ts";
+import type { ProbeResult } from "../releases/hub-client.ts";
+import { type GatewayContext, requireSettings, trackRequest } from "../request-context.ts";
+import { createAdminApp } from "./app.ts";
+import type { Prober } from "./probe.ts";
+
+// Shared by the tests of this folder and of the registry: real D1, the real chain of middleware, and publishers as plain facts.
+
+export const ADMIN_TOKEN = "test-admin-token-0123456789";
+
+interface TestEnv extends Env {
+  readonly TEST_MIGRATIONS: D1Migration[];
+}
+
+export const testEnv = { ...(env as unknown as TestEnv), ADMIN_TOKEN, ALLOW_LOOPBACK_ORIGINS: "true" };
+export const registry = openRegistry(testEnv.DB);
+
+/** An empty database, as after `wrangler d1 migrations apply`. */
+export async function freshDatabase(): Promise<void> {
+  await reset();
+  await applyD1Migrations(testEnv.DB, testEnv.TEST_MIGRATIONS);
+  adminFailures.clear();
+}
+
+/** What the next probe finds, by origin; a test changes it as a publisher changes its files. */
+export const publishers = new Map<string, ProbeResult>();
+
+const prober: Prober = async (_env, origin) =>
+  publishers.get(origin) ?? { ok: false, code: "discovery_failed", message: "The origin does not answer." };
+
+/** The admin API as the gateway mounts it, with publishers from {@link publishers}. */
+export function adminGateway() {
+  const app = new Hono<GatewayContext>().use(trackRequest).use(requireSettings);
+  return app.route("/admin/api/v1", createAdminApp({ prober }));
+}
+
+const gateway = adminGateway();
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever the answer holds.
+  readonly body: any;
+}
+
+export interface AdminRequest {
+  readonly token?: string | null;
+  readonly headers?: Record<string, string>;
+  /** Sent as it is, instead of a JSON body. */
+  readonly raw?: BodyInit;
+  readonly bindings?: Record<string, unknown>;
+}
+
+/** One request to the admin API, signed in unless told otherwise. */
+export async function call(method: string, path: string, body?: unknown, request: AdminRequest = {}): Promise<Answer> {
+  const headers = new Headers(request.headers);
+  const token = request.token === undefined ? ADMIN_TOKEN : request.token;
+  if (token !== null) headers.set("Authorization", `Bearer ${token}`);
+  const init: RequestInit = { method, headers };
+  if (request.raw !== undefined) init.body = request.raw;
+  else if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    if (!headers.has("Content-Type")) headers.set("Content-Type", "application/json");
+  }
+  const url = `https://gate.example/admin/api/v1${path}`;
+  const response = await gateway.request(url, init, request.bindings ?? testEnv);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
+}
+
+/** A successful probe's facts: one skill for each name, with a hash made of its letter. */
+export function found(...skills: readonly (readonly [name: string, letter: string])[]): ProbeResult {
+  return {
+    ok: true,
+    fetchedAt: Date.now(),
+    skills: skills.map(([name, letter]) => ({
+      scope: null,
+      name,
+      publicName: name as PublicName,
+      description: `Does ${name}.`,
+      version: null,
+      toolSha256: letter.repeat(64) as Sha256Hex,
+      definition: { name, inputSchema: { type: "object" } },
+      recipeSha256: null,
+    })),
+    prose: [],
+    memories: [],
+    attestations: 0,
+    rejected: [
+      { scope: "x", name: "broken", subject: "skill", code: "hash_mismatch", message: "tool_sha256 does not match." },
+    ],
+  };
+}
+
+/** Registers an origin and returns its id. */
+export async function register(origin: string): Promise<string> {
+  return (await call("POST", "/origins", { origin })).body.id;
+}
+
+/** Creates a client and returns its id. */
+export async function newClient(name = "client"): Promise<string> {
+  return (await call("POST", "/clients", { name, rpm: null, grants: "all" })).body.id;
+}

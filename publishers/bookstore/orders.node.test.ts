@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findFree } from "../../src/dev/stack/ports.ts";
+import { findFreeRun } from "../../src/dev/stack/ports.ts";
 import { buildPublisher, type RunningPublishers, startPublishers } from "../../src/dev/stack/publishers.ts";
 
 interface StoreBook {
@@ -21,10 +21,10 @@ beforeAll(async () => {
     buildPublisher("bookstore"),
     buildPublisher("hostile"),
   ]);
-  const ports = await findFree(3);
+  const port = await findFreeRun(3);
   publishers = await startPublishers({
     workers: { demo, bookstore, hostile },
-    ports: { demo: ports[0] ?? 0, bookstore: ports[1] ?? 0, hostile: ports[2] ?? 0 },
+    ports: { demo: port, bookstore: port + 1, hostile: port + 2 },
     stateDir,
   });
 }, 120_000);

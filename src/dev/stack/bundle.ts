@@ -11,7 +11,11 @@ type ConfiguredOptions = ReturnType<typeof unstable_getMiniflareWorkerOptions>["
 export interface BuiltWorker {
   readonly name: string;
   readonly options: ConfiguredOptions;
-  readonly modules: readonly { type: "ESModule" | "CompiledWasm"; path: string; contents: string | Uint8Array<ArrayBuffer> }[];
+  readonly modules: readonly {
+    type: "ESModule" | "CompiledWasm";
+    path: string;
+    contents: string | Uint8Array<ArrayBuffer>;
+  }[];
 }
 
 export interface WorkerSource {

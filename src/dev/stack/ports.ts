@@ -18,23 +18,33 @@ export async function requireFree(ports: readonly number[]): Promise<void> {
   for (const port of ports) await listenOnce(port);
 }
 
-/** Finds free ports for a stack that needs no stable ones. */
-export async function findFree(count: number): Promise<readonly number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) ports.add(await listenOnce(0));
-  return [...ports];
+// Below the range from which systems take the ports of outgoing connections (Linux: 32768 up).
+const RUN_START = 20_000;
+const RUN_END = 32_000;
+const RUN_TRIES = 100;
+
+/** Finds so many free ports in a row and answers the first. They stay free as long as nobody asks for exactly them. */
+export async function findFreeRun(count: number): Promise<number> {
+  for (let tries = 0; tries < RUN_TRIES; tries++) {
+    const first = RUN_START + Math.floor(Math.random() * (RUN_END - RUN_START - count));
+    try {
+      await requireFree(Array.from({ length: count }, (_, index) => first + index));
+      return first;
+    } catch (error) {
+      if (!(error instanceof PortBusy)) throw error;
+    }
+  }
+  throw new Error(`No ${count} free ports in a row between ${RUN_START} and ${RUN_END}.`);
 }
 
-function listenOnce(port: number): Promise<number> {
+function listenOnce(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on("error", (error: NodeJS.ErrnoException) => {
       reject(error.code === "EADDRINUSE" || error.code === "EACCES" ? new PortBusy(port) : error);
     });
     server.listen({ port, host: HOST, exclusive: true }, () => {
-      const address = server.address();
-      const bound = typeof address === "object" && address !== null ? address.port : port;
-      server.close(() => resolve(bound));
+      server.close(() => resolve());
     });
   });
 }

@@ -61,7 +61,10 @@ export async function startPublishers({ workers, ports, stateDir }: PublisherOpt
     origins: { demo: origin("demo"), bookstore: origin("bookstore"), hostile: origin("hostile") },
     countOrders: async (bookId) => {
       const db = await miniflare.getD1Database("DB", "bookstore");
-      const row = await db.prepare("SELECT COUNT(*) AS n FROM orders WHERE book_id = ?").bind(bookId).first<{ n: number }>();
+      const row = await db
+        .prepare("SELECT COUNT(*) AS n FROM orders WHERE book_id = ?")
+        .bind(bookId)
+        .first<{ n: number }>();
       return row?.n ?? 0;
     },
     stop: () => miniflare.dispose(),

@@ -1,0 +1,85 @@
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { type BuiltWorker, buildWorker } from "./bundle.ts";
+import { applyMigrations } from "./migrations.ts";
+import { ROOT } from "./paths.ts";
+import { HOST } from "./ports.ts";
+
+const NAME = "gateway";
+const EVERY_MINUTE = "* * * * *";
+const MINUTE_MS = 60_000;
+
+/** One line that the gateway wrote to its log. */
+export interface LogLine {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly level: string;
+  readonly text: string;
+}
+
+export interface GatewayOptions {
+  readonly worker: BuiltWorker;
+  readonly port: number;
+  /** Where D1 and the Durable Objects keep their data. */
+  readonly stateDir: string;
+  /** Settings and secrets, over those of wrangler.toml. */
+  readonly vars: Readonly<Record<string, string>>;
+  readonly onLog: (line: LogLine) => void;
+}
+
+export interface RunningGateway {
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  /** Runs the cron handler once, as the platform does every minute. */
+  runScheduled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function buildGateway(): Promise<BuiltWorker> {
+  return buildWorker({ name: NAME, config: "wrangler.toml", sources: ["src/core", "src/gateway"] });
+}
+
+/** Starts the gateway in a workerd of its own, listening directly, with its database migrated and its cron running. */
+export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
+  const { worker, port, stateDir, vars, onLog } = options;
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      host: HOST,
+      cf: false,
+      telemetry: { enabled: false },
+      log: new Log(LogLevel.ERROR),
+      handleStructuredLogs: ({ timestamp, level, message }) => onLog({ at: timestamp, level, text: message }),
+      resourcePersistencePath: join(stateDir, "v3"),
+      workers: [
+        {
+          ...worker.options,
+          name: NAME,
+          modules: [...worker.modules],
+          bindings: { ...(worker.options.bindings as object), ...vars },
+          unsafeDirectSockets: [{ host: HOST, port }],
+        },
+      ],
+    }),
+  );
+  try {
+    await miniflare.ready;
+    await applyMigrations(await miniflare.getD1Database("DB", NAME), join(ROOT, "migrations"));
+  } catch (error) {
+    await miniflare.dispose();
+    throw error;
+  }
+  const runScheduled = async () => {
+    await (await miniflare.getWorker(NAME)).scheduled({ cron: EVERY_MINUTE });
+  };
+  const cron = setInterval(() => {
+    runScheduled().catch((error) => onLog({ at: Date.now(), level: "error", text: `cron: ${String(error)}` }));
+  }, MINUTE_MS);
+  return {
+    url: `http://${HOST}:${port}`,
+    runScheduled,
+    stop: async () => {
+      clearInterval(cron);
+      await miniflare.dispose();
+    },
+  };
+}

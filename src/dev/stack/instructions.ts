@@ -1,0 +1,70 @@
+import type { Stack } from "../stack.ts";
+import { PUBLISHERS, type PublisherName } from "./publishers.ts";
+
+/** The MCP endpoint of one publisher behind the gateway. */
+export function mcpEndpoint(stack: Pick<Stack, "url" | "origins">, publisher: PublisherName): string {
+  return `${stack.url}/mcp/${new URL(stack.origins[publisher]).host}`;
+}
+
+/** A command that calls `sum_numbers` through the gateway, ready to be pasted into a shell. */
+export function curlCommand(stack: Pick<Stack, "url" | "origins" | "clientToken">): string {
+  const call = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "sum_numbers", arguments: { a: 19.5, b: 22.5 } },
+  };
+  return [
+    `curl -sS ${mcpEndpoint(stack, "demo")}`,
+    `-H 'Authorization: Bearer ${stack.clientToken}'`,
+    "-H 'Content-Type: application/json'",
+    "-H 'Accept: application/json, text/event-stream'",
+    `-d '${JSON.stringify(call)}'`,
+  ].join(" \\\n    ");
+}
+
+/** What a person needs to use a running stack: endpoints, tokens, and the configuration of three MCP clients. */
+export function instructions(stack: Pick<Stack, "url" | "origins" | "clientToken" | "adminToken">): string {
+  const demo = mcpEndpoint(stack, "demo");
+  const headers = { Authorization: `Bearer ${stack.clientToken}` };
+  const entries = (type: { type?: string }) =>
+    Object.fromEntries(
+      PUBLISHERS.filter((name) => name !== "hostile").map((name) => [
+        name,
+        { ...type, url: mcpEndpoint(stack, name), headers },
+      ]),
+    );
+  return `
+Skillgate is running on ${stack.url}
+
+  MCP endpoints
+${PUBLISHERS.map((name) => `    ${name.padEnd(10)} ${mcpEndpoint(stack, name)}`).join("\n")}
+  Client token
+    ${stack.clientToken}
+  Admin API and its token
+    ${stack.url}/admin/api/v1
+    ${stack.adminToken}
+
+Try it:
+
+    ${curlCommand(stack)}
+
+Claude Code:
+
+    claude mcp add --transport http demo ${demo} --header 'Authorization: Bearer ${stack.clientToken}'
+
+Cursor, .cursor/mcp.json:
+
+${indent(JSON.stringify({ mcpServers: entries({}) }, null, 2))}
+
+VS Code, .vscode/mcp.json:
+
+${indent(JSON.stringify({ servers: entries({ type: "http" }) }, null, 2))}
+
+Tokens and addresses are also in .dev/skillgate.json. Ctrl-C stops everything; the next start keeps the data.
+`;
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, "    ");
+}

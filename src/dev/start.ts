@@ -1,0 +1,108 @@
+import { parseArgs } from "node:util";
+import type { LogLine } from "./stack/gateway.ts";
+import { instructions } from "./stack/instructions.ts";
+import { writePrivateJson } from "./stack/kept-files.ts";
+import { CONNECTION_FILE } from "./stack/paths.ts";
+import { PortBusy } from "./stack/ports.ts";
+import { readableLine } from "./stack/request-lines.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+const USAGE = `Usage: npm start [-- options]
+
+Starts the gateway and the reference publishers on this machine.
+
+  --port N   the gateway's port, 8787 unless said; the publishers get the three after it
+  --quiet    print neither progress nor a line for each request
+  --help     print this
+`;
+
+const DEFAULT_PORT = 8787;
+const MAX_PORT = 65_535 - 3;
+/** How long a stop may take before the process ends all the same. */
+const STOP_LIMIT_MS = 10_000;
+
+interface StartOptions {
+  readonly port: number;
+  readonly quiet: boolean;
+}
+
+/** Reads the command line; a sentence says what is wrong with it. */
+function readOptions(args: readonly string[]): StartOptions | "help" | { readonly problem: string } {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { port: { type: "string" }, quiet: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+      strict: true,
+    });
+    if (values.help) return "help";
+    const text = values.port ?? String(DEFAULT_PORT);
+    const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
+    if (port < 1 || port > MAX_PORT) return { problem: `--port must be a number from 1 to ${MAX_PORT}.` };
+    return { port, quiet: values.quiet ?? false };
+  } catch (error) {
+    return { problem: (error as Error).message };
+  }
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const options = readOptions(args);
+  if (options === "help") {
+    process.stdout.write(USAGE);
+    return;
+  }
+  if ("problem" in options) {
+    process.stderr.write(`${options.problem}\n\n${USAGE}`);
+    process.exitCode = 2;
+    return;
+  }
+
+  const { port, quiet } = options;
+  const print = (sentence: string) => {
+    if (!quiet) console.log(sentence);
+  };
+  const wish = stopWish();
+  let stack: Stack | undefined;
+  // Until the stack stands, the requests are our own.
+  const onLog = (line: LogLine) => {
+    if (stack !== undefined) print(readableLine(line));
+  };
+  try {
+    stack = await startStack({ port, onProgress: print, onLog });
+  } catch (error) {
+    // Whoever stops a start in the middle of it has been told nothing new.
+    if (wish.made) return;
+    console.error(
+      error instanceof PortBusy
+        ? `${error.message} The gateway needs ${port} and the publishers ${port + 1} to ${port + 3}: choose others with \`npm start -- --port N\`.`
+        : `Skillgate could not start: ${(error as Error).message}`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  if (!wish.made) {
+    const { url, adminToken, clientToken, origins } = stack;
+    await writePrivateJson(CONNECTION_FILE, { url, adminToken, clientToken, origins });
+    console.log(instructions(stack));
+  }
+  await wish.promise;
+  print("Stopping…");
+  setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref();
+  await stack.stop();
+}
+
+/** Becomes true at the first Ctrl-C, at `kill`, or when the process that started this one is gone. More of them change nothing. */
+function stopWish(): { readonly made: boolean; readonly promise: Promise<void> } {
+  const wish = { made: false, promise: Promise.resolve() };
+  wish.promise = new Promise((resolve) => {
+    const stop = () => {
+      wish.made = true;
+      resolve();
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+    if (process.connected) process.on("disconnect", stop);
+  });
+  process.channel?.unref();
+  return wish;
+}
+
+await main(process.argv.slice(2));

@@ -34,10 +34,14 @@ export async function takeCall(env: Env, client: ClientPolicy, report: (rate: Ra
       });
 }
 
-async function askLimiter(env: Env, clientId: string, allowance: { rpm: number | null; dailyQuota: number | null }): Promise<Verdict> {
+async function askLimiter(
+  env: Env,
+  clientId: string,
+  allowance: { rpm: number | null; dailyQuota: number | null },
+): Promise<Verdict> {
   try {
     const stub = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(clientId));
-    return await withDeadline(stub.take(allowance) as Promise<Verdict>, LIMITER_TIMEOUT_MS);
+    return await withDeadline(stub.take(allowance), LIMITER_TIMEOUT_MS);
   } catch {
     throw new GatewayError("limiter_unavailable");
   }

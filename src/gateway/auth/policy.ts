@@ -152,7 +152,11 @@ export class PolicyCache {
     }
   }
 
-  async #read<T>(keep: (entry: Entry<T>) => void, read: () => Promise<T | null>, moment: PolicyMoment): Promise<T | null> {
+  async #read<T>(
+    keep: (entry: Entry<T>) => void,
+    read: () => Promise<T | null>,
+    moment: PolicyMoment,
+  ): Promise<T | null> {
     const generation = this.#generation;
     const readAt = moment.now();
     try {
@@ -198,7 +202,9 @@ export function d1PolicyReader(database: D1Database): PolicyReader {
         .where(eq(origins.origin, origin))
         .limit(1);
       const row = rows[0];
-      return row === undefined ? null : { originId: row.originId, status: row.status, grantedByRow: row.grant !== null };
+      return row === undefined
+        ? null
+        : { originId: row.originId, status: row.status, grantedByRow: row.grant !== null };
     },
   };
 }

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
-import { DiscoveryError, discover } from "../../core/discovery/discover.ts";
+import { discover } from "../../core/discovery/discover.ts";
+import { DiscoveryError } from "../../core/discovery/discovery-error.ts";
 import type { Release } from "../../core/discovery/release.ts";
 import { type CanonicalOrigin, OriginError, parseOrigin } from "../../core/origin.ts";
 import { type Env, readSettings, type Settings } from "../env.ts";
@@ -99,7 +100,8 @@ export class OriginHub extends DurableObject<Env> {
 
   #lastKnownGood(failure: HubFailure, knownVersion: string | null): HubAnswer {
     const settings = readSettings(this.env);
-    const servable = settings.ok && failure.code === "discovery_failed" && this.#age() <= settings.settings.staleIfErrorMs;
+    const servable =
+      settings.ok && failure.code === "discovery_failed" && this.#age() <= settings.settings.staleIfErrorMs;
     return servable && this.#held !== null ? answer("stale", this.#held, knownVersion) : { ok: false, failure };
   }
 

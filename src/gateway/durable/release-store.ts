@@ -41,14 +41,14 @@ export class ReleaseStore {
     };
     const skills: ReleaseSkill[] = [];
     for (const { recipeSha256, ...skill } of stored.skills) {
-      const source = this.#read(skill.toolSha256);
+      const source = this.#read(`tool:${skill.toolSha256}`);
       const recipe = this.#recipe(recipeSha256);
       if (source === null || recipe === undefined) return null;
       skills.push({ ...skill, source, recipe });
     }
     const memories: ReleaseMemory[] = [];
     for (const memory of stored.memories) {
-      const bytes = this.#read(memory.sha256);
+      const bytes = this.#read(`memory:${memory.sha256}`);
       if (bytes === null) return null;
       memories.push({ ...memory, bytes });
     }
@@ -59,10 +59,10 @@ export class ReleaseStore {
   save({ version, release }: HeldRelease): void {
     const blobs = new Map<string, Uint8Array>();
     for (const { toolSha256, source, recipe } of release.skills) {
-      blobs.set(toolSha256, source);
-      if (recipe !== null) blobs.set(recipe.sha256, new TextEncoder().encode(recipe.text));
+      blobs.set(`tool:${toolSha256}`, source);
+      if (recipe !== null) blobs.set(`recipe:${recipe.sha256}`, new TextEncoder().encode(recipe.text));
     }
-    for (const { sha256, bytes } of release.memories) blobs.set(sha256, bytes);
+    for (const { sha256, bytes } of release.memories) blobs.set(`memory:${sha256}`, bytes);
     const manifest = new TextEncoder().encode(JSON.stringify({ version, release: toStored(release) }));
     this.#storage.transactionSync(() => {
       const { sql } = this.#storage;
@@ -82,8 +82,10 @@ export class ReleaseStore {
 
   #recipe(sha256: Sha256Hex | null): Recipe | null | undefined {
     if (sha256 === null) return null;
-    const bytes = this.#read(sha256);
-    return bytes === null ? undefined : { sha256, text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes) };
+    const bytes = this.#read(`recipe:${sha256}`);
+    return bytes === null
+      ? undefined
+      : { sha256, text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
   }
 
   #write(name: string, bytes: Uint8Array): void {
@@ -131,7 +133,10 @@ export function releaseBytes(release: Release): number {
 function toStored(release: Release): StoredRelease {
   return {
     ...release,
-    skills: release.skills.map(({ source: _, recipe, ...skill }) => ({ ...skill, recipeSha256: recipe?.sha256 ?? null })),
+    skills: release.skills.map(({ source: _, recipe, ...skill }) => ({
+      ...skill,
+      recipeSha256: recipe?.sha256 ?? null,
+    })),
     memories: release.memories.map(({ bytes: _, ...memory }) => memory),
   };
 }

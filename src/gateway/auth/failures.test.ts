@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { AuthFailures, clientAddress } from "./failures.ts";
+
+const T0 = 1_700_000_040_000 - (1_700_000_040_000 % 60_000);
+
+describe("AuthFailures", () => {
+  it("[budget:auth-failures] lets an address fail exactly as often as the limit says", () => {
+    const failures = new AuthFailures();
+    for (let i = 0; i < 3; i++) {
+      expect(failures.retryAfter("a", 3, T0)).toBe(0);
+      failures.record("a", T0);
+    }
+    expect(failures.retryAfter("a", 3, T0)).toBeGreaterThan(0);
+    expect(failures.retryAfter("b", 3, T0)).toBe(0);
+  });
+
+  it("does not let twice the limit through across the edge of a minute", () => {
+    const failures = new AuthFailures();
+    for (let i = 0; i < 10; i++) failures.record("a", T0 + 59_000);
+    expect(failures.retryAfter("a", 10, T0 + 60_000)).toBeGreaterThan(0);
+    expect(failures.retryAfter("a", 10, T0 + 61_000)).toBe(0);
+    expect(failures.retryAfter("a", 10, T0 + 180_000)).toBe(0);
+  });
+
+  it("forgets the address seen longest ago instead of growing", () => {
+    const failures = new AuthFailures();
+    failures.record("first", T0);
+    for (let i = 0; i < 10_000; i++) failures.record(`address ${i}`, T0);
+    expect(failures.retryAfter("first", 1, T0)).toBe(0);
+    expect(failures.retryAfter("address 9999", 1, T0)).toBeGreaterThan(0);
+  });
+});
+
+describe("clientAddress", () => {
+  it.each([
+    ["203.0.113.7", "203.0.113.7"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+    ["2001:0DB8:0001:0002::6", "2001:db8:1:2"],
+    ["2001:db8::6", "2001:db8:0:0"],
+    ["::1", "0:0:0:0"],
+    ["::", "0:0:0:0"],
+    ["::ffff:203.0.113.7", "0:0:0:0"],
+  ])("counts %s under %s", (address, name) => {
+    expect(clientAddress(new Headers({ "CF-Connecting-IP": address }))).toBe(name);
+  });
+});

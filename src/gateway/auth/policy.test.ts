@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { type OriginPolicy, PolicyCache, type PolicyReader } from "./policy.ts";
+
+const ORIGIN = "https://shop.example" as CanonicalOrigin;
+const CLIENT = { clientId: "cli_1", rpm: null, dailyQuota: null, grantAll: false };
+
+/** A database in memory behind the reader's border, with a clock that the test turns. */
+function world() {
+  const state = {
+    now: 1_000_000,
+    down: false,
+    reads: 0,
+    tokens: new Map<string, { revokedAt: number | null; expiresAt: number | null; clientActive: boolean }>(),
+    origin: { originId: "org_1", status: "active", grantedByRow: true } as OriginPolicy | null,
+    background: [] as Promise<unknown>[],
+  };
+  const read = async <T>(value: T): Promise<T> => {
+    state.reads += 1;
+    if (state.down) throw new Error("D1 is down");
+    return value;
+  };
+  const reader: PolicyReader = {
+    readToken: (sha256) => {
+      const row = state.tokens.get(sha256);
+      return read(row === undefined ? null : { ...CLIENT, ...row });
+    },
+    readOrigin: () => read(state.origin),
+  };
+  const moment = { now: () => state.now, waitUntil: (work: Promise<unknown>) => void state.background.push(work) };
+  return { state, cache: new PolicyCache(reader), moment };
+}
+
+const GOOD = { revokedAt: null, expiresAt: null, clientActive: true };
+
+describe("PolicyCache", () => {
+  it.each([
+    [4_999, true],
+    [5_000, true],
+    [5_001, false],
+  ])("[budget:policy-fresh] answers from an entry of %i ms without waiting for a read: %s", async (age, served) => {
+    const { state, cache, moment } = world();
+    state.tokens.set("t", GOOD);
+    await cache.client("t", moment);
+    state.tokens.set("t", { ...GOOD, revokedAt: 1 });
+    state.now += age;
+    expect((await cache.client("t", moment)) !== null).toBe(served);
+  });
+
+  it("reads a used entry again in the background before it grows old, so that nobody waits", async () => {
+    const { state, cache, moment } = world();
+    state.tokens.set("t", GOOD);
+    await cache.client("t", moment);
+    state.now += 3_000;
+    await cache.client("t", moment);
+    await cache.client("t", moment);
+    await Promise.all(state.background);
+    expect(state.reads).toBe(2);
+    state.now += 4_000;
+    await cache.client("t", moment);
+    await Promise.all(state.background);
+    expect(state.background.length).toBe(2);
+  });
+
+  it("[budget:policy-stale] with D1 down serves an entry of 60,000 ms and refuses with one of 60,001 ms", async () => {
+    const { state, cache, moment } = world();
+    state.tokens.set("t", GOOD);
+    await cache.client("t", moment);
+    await cache.grant(CLIENT, ORIGIN, moment);
+    state.down = true;
+    state.now += 60_000;
+    expect(await cache.client("t", moment)).not.toBeNull();
+    expect(await cache.grant(CLIENT, ORIGIN, moment)).not.toBeNull();
+    state.now += 1;
+    await expect(cache.client("t", moment)).rejects.toMatchObject({ code: "policy_unavailable" });
+    await expect(cache.grant(CLIENT, ORIGIN, moment)).rejects.toMatchObject({ code: "policy_unavailable" });
+  });
+
+  it("asks a D1 that is down at most once a second while it has stale policy", async () => {
+    const { state, cache, moment } = world();
+    state.tokens.set("t", GOOD);
+    await cache.client("t", moment);
+    state.down = true;
+    state.now += 10_000;
+    for (let i = 0; i < 20; i++) await cache.client("t", moment);
+    expect(state.reads).toBe(2);
+    state.now += 1_000;
+    await cache.client("t", moment);
+    expect(state.reads).toBe(3);
+  });
+
+  it("fails closed: an unknown token with D1 down is policy_unavailable, not somebody", async () => {
+    const { state, cache, moment } = world();
+    state.down = true;
+    await expect(cache.client("t", moment)).rejects.toMatchObject({ code: "policy_unavailable" });
+  });
+
+  it("refuses unknown, revoked, expired and suspended alike", async () => {
+    const { state, cache, moment } = world();
+    state.tokens.set("revoked", { ...GOOD, revokedAt: 1 });
+    state.tokens.set("expired", { ...GOOD, expiresAt: state.now });
+    state.tokens.set("suspended", { ...GOOD, clientActive: false });
+    for (const token of ["unknown", "revoked", "expired", "suspended"])
+      expect(await cache.client(token, moment)).toBeNull();
+  });
+
+  it("lets a token expire in memory at its very millisecond", async () => {
+    const { state, cache, moment } = world();
+    state.tokens.set("t", { ...GOOD, expiresAt: state.now + 100 });
+    state.now += 99;
+    expect(await cache.client("t", moment)).not.toBeNull();
+    state.now += 1;
+    expect(await cache.client("t", moment)).toBeNull();
+    expect(state.reads).toBe(1);
+  });
+
+  it("grants active origins only, by a row of the client or by grantAll", async () => {
+    const { state, cache, moment } = world();
+    for (const status of ["pending", "active", "suspended", "revoked"] as const) {
+      for (const grantedByRow of [true, false]) {
+        for (const grantAll of [true, false]) {
+          state.origin = { originId: "org_1", status, grantedByRow };
+          cache.forget();
+          const found = await cache.grant({ ...CLIENT, grantAll }, ORIGIN, moment);
+          expect(found !== null).toBe(status === "active" && (grantedByRow || grantAll));
+        }
+      }
+    }
+    state.origin = null;
+    cache.forget();
+    expect(await cache.grant({ ...CLIENT, grantAll: true }, ORIGIN, moment)).toBeNull();
+  });
+
+  it("remembers that a token is unknown, for 5 s", async () => {
+    const { state, cache, moment } = world();
+    for (let i = 0; i < 10; i++) expect(await cache.client("t", moment)).toBeNull();
+    expect(state.reads).toBe(1);
+    state.tokens.set("t", GOOD);
+    state.now += 5_001;
+    expect(await cache.client("t", moment)).not.toBeNull();
+  });
+
+  it("[budget:negative-cache] forgets unknown tokens beyond 4,096, and no known one for them", async () => {
+    const { state, cache, moment } = world();
+    state.tokens.set("known", GOOD);
+    await cache.client("known", moment);
+    for (let i = 0; i < 4_097; i++) await cache.client(`junk ${i}`, moment);
+    const before = state.reads;
+    await cache.client("junk 4096", moment);
+    await cache.client("junk 1", moment);
+    await cache.client("known", moment);
+    expect(state.reads - before).toBe(0);
+    await cache.client("junk 0", moment);
+    expect(state.reads - before).toBe(1);
+  });
+
+  it("sees a change at once after forget(), also one made during a read", async () => {
+    const { state, cache, moment } = world();
+    state.tokens.set("t", GOOD);
+    const early = cache.client("t", moment);
+    state.tokens.set("t", { ...GOOD, revokedAt: 1 });
+    cache.forget();
+    await early;
+    expect(await cache.client("t", moment)).toBeNull();
+  });
+});

@@ -1,0 +1,157 @@
+import { decodeUtf8, IntegrityError, type Sha256Hex } from "../integrity.ts";
+import { isWithinDepth } from "../json-depth.ts";
+import type { GuestFailure } from "../sandbox/outcome.ts";
+import { PoolExhausted } from "../sandbox/outcome.ts";
+import type { Sandbox, Tenant } from "../sandbox/sandbox.ts";
+import { checkHeaderDeclarations } from "../schema/mcp-header.ts";
+import { SchemaError } from "../schema/schema-error.ts";
+import { checkSchema } from "../schema/validate.ts";
+import type { ToolDefinition } from "../skill.ts";
+import { type Checked, passed, type Refused, refused } from "./checked.ts";
+import type { RejectionCode } from "./release.ts";
+
+/** Deepest nesting of a definition's annotations. */
+const ANNOTATIONS_DEPTH = 16;
+
+export interface DefinitionReaderOptions {
+  readonly sandbox: Pick<Sandbox, "load" | "evaluate">;
+  /** For all definitions of one discovery. */
+  readonly gas: number;
+  /** For one. */
+  readonly loadGas: number;
+  /** For the regular expressions of one schema. */
+  readonly schemaGas: number;
+  readonly tenant: Tenant;
+  readonly signal: AbortSignal;
+}
+
+export interface DefinitionSource {
+  readonly sha256: Sha256Hex;
+  readonly bytes: Uint8Array;
+  /** The skill's name within its scope, which the script must register. */
+  readonly name: string;
+}
+
+/**
+ * Reads tool definitions, one after the other, under one budget of gas and the discovery's deadline. What neither covers
+ * is `deferred`: it says nothing about the skill. The same bytes under the same name are read once, whatever their scopes.
+ */
+export class DefinitionReader {
+  readonly #options: DefinitionReaderOptions;
+  readonly #known = new Map<string, Checked<ToolDefinition>>();
+  #gasLeft: number;
+
+  constructor(options: DefinitionReaderOptions) {
+    this.#options = options;
+    this.#gasLeft = options.gas;
+  }
+
+  async read(tool: DefinitionSource): Promise<Checked<ToolDefinition>> {
+    const key = `${tool.sha256} ${tool.name}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const result = await this.#readOrDefer(tool);
+    this.#known.set(key, result);
+    return result;
+  }
+
+  async #readOrDefer(tool: DefinitionSource): Promise<Checked<ToolDefinition>> {
+    const source = decode(tool.bytes);
+    if (!source.ok) return source;
+    try {
+      const definition = await this.#load({ sha256: tool.sha256, name: tool.name, source: source.value });
+      return definition.ok ? await this.#check(definition.value) : definition;
+    } catch (error) {
+      if (error instanceof PoolExhausted) return refused("deferred", "No sandbox was free to read the definition.");
+      throw error;
+    }
+  }
+
+  async #load(tool: { sha256: Sha256Hex; name: string; source: string }): Promise<Checked<ToolDefinition>> {
+    const { sandbox, loadGas, tenant, signal } = this.#options;
+    const gas = Math.min(loadGas, this.#gasLeft);
+    if (gas <= 0) return this.#outOfGas();
+    if (signal.aborted) return outOfTime();
+    const outcome = await sandbox.load(tool, { gas, signal, tenant });
+    this.#gasLeft -= outcome.gasUsed;
+    if (outcome.ok) return passed(outcome.definition);
+    if (outcome.code === "gas_exhausted" && gas < loadGas) return this.#outOfGas();
+    if (signal.aborted) return outOfTime();
+    return refused(rejectionCode(outcome), `The script tool.js cannot be loaded: ${outcome.message}`);
+  }
+
+  async #check(definition: ToolDefinition): Promise<Checked<ToolDefinition>> {
+    const { inputSchema, outputSchema, annotations } = definition;
+    if (annotations !== undefined && !isWithinDepth(annotations, ANNOTATIONS_DEPTH)) {
+      return refused("bad_definition", `The \`annotations\` are nested more than ${ANNOTATIONS_DEPTH} deep.`);
+    }
+    const { sandbox, schemaGas, tenant, signal } = this.#options;
+    for (const [field, schema] of [
+      ["inputSchema", inputSchema],
+      ["outputSchema", outputSchema],
+    ] as const) {
+      if (schema === undefined) continue;
+      const gas = Math.min(schemaGas, this.#gasLeft);
+      if (gas <= 0) return this.#outOfGas();
+      const check = await checkSchema(schema, { sandbox, tenant, signal, gas });
+      this.#gasLeft -= check.gasUsed;
+      if (check.ok) continue;
+      if (check.code === "gas_exhausted" && gas < schemaGas) return this.#outOfGas();
+      if (signal.aborted) return outOfTime();
+      return badSchema(field, check.path, check.message);
+    }
+    return checkInputRoot(definition);
+  }
+
+  #outOfGas(): Refused {
+    return refused(
+      "deferred",
+      `The ${this.#options.gas} units of gas for reading the definitions of one discovery were used up before this one.`,
+    );
+  }
+}
+
+function decode(bytes: Uint8Array): Checked<string> {
+  try {
+    return passed(decodeUtf8(bytes));
+  } catch (error) {
+    if (error instanceof IntegrityError) return refused("bad_encoding", "The file tool.js is not valid UTF-8.");
+    throw error;
+  }
+}
+
+function checkInputRoot(definition: ToolDefinition): Checked<ToolDefinition> {
+  const { type } = definition.inputSchema;
+  // Arguments are always an object; some clients refuse a whole list for one schema that says otherwise.
+  if (type !== undefined && type !== "object")
+    return badSchema("inputSchema", "/type", "The root's type must be object");
+  try {
+    checkHeaderDeclarations(definition.inputSchema);
+  } catch (error) {
+    if (error instanceof SchemaError) return badSchema("inputSchema", error.path, error.message);
+    throw error;
+  }
+  return passed(definition);
+}
+
+function badSchema(field: string, path: string, message: string): Refused {
+  return refused("bad_schema", `The \`${field}\` is not usable at ${path === "" ? "its root" : path}: ${message}.`);
+}
+
+function outOfTime(): Refused {
+  return refused("deferred", "The discovery's deadline passed before this definition was read.");
+}
+
+const SAME_CODE = new Set<string>([
+  "gas_exhausted",
+  "out_of_memory",
+  "image_too_large",
+  "no_registration",
+  "several_registrations",
+  "name_mismatch",
+  "bad_definition",
+]);
+
+function rejectionCode({ code }: GuestFailure): RejectionCode {
+  return SAME_CODE.has(code) ? (code as RejectionCode) : "load_failed";
+}

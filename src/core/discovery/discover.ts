@@ -1,0 +1,131 @@
+import type { OriginFetcher } from "../fetch/origin-fetch.ts";
+import type { Json } from "../json.ts";
+import { DEFAULT_SANDBOX_LIMITS, type DiscoveryLimits } from "../limits.ts";
+import type { LlmsTxt } from "../llmstxt/llmstxt.ts";
+import { parseLlmsTxt } from "../llmstxt/parse.ts";
+import type { CanonicalOrigin } from "../origin.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { rejection, WHOLE_ORIGIN } from "./checked.ts";
+import { DefinitionReader } from "./definitions.ts";
+import { DiscoveryError, type DiscoveryFailureReason } from "./discovery-error.ts";
+import { type Download, Downloads, releaseFull } from "./downloads.ts";
+import { ReleaseLedger } from "./ledger.ts";
+import { rejectionsOfText } from "./lines.ts";
+import { fetchMemories, keepMemories } from "./memories.ts";
+import type { Rejection, Release } from "./release.ts";
+import { fetchSkills, keepSkills } from "./skills.ts";
+import { ATTESTATIONS_PATH, INDEX_PATH, readAttestations, readIndex } from "./well-known.ts";
+
+export interface DiscoverOptions {
+  readonly origin: CanonicalOrigin;
+  readonly fetch: OriginFetcher;
+  /** Reads the definitions, and compiles the regular expressions of schemas. */
+  readonly sandbox: Pick<Sandbox, "load" | "evaluate">;
+  readonly limits: DiscoveryLimits;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly signal?: AbortSignal;
+  /** Gas for reading one definition. Default: the sandbox's default for a load. */
+  readonly loadGas?: number;
+}
+
+/**
+ * Discovers one origin: reads its `llms.txt`, fetches everything that its executable lines declare, verifies every byte
+ * and reads each tool's definition once (Executable Skills v0.5; DESIGN §4).
+ *
+ * One broken skill harms only itself: it is in `rejected` with a code and a sentence, and the others load. A release may
+ * thus have no skills. At most `limits.concurrency` fetches run at once; all of it ends at `limits.deadlineMs`, and what
+ * was not done by then is rejected with `timeout` or `deferred`. The result does not depend on the order of answers.
+ *
+ * @returns plain data; `fetchedAt` is the time at which the discovery began.
+ * @throws {DiscoveryError} `discovery_failed` without a usable `llms.txt`, `no_skills` without an executable line in it.
+ *
+ * @example
+ * ```ts
+ * const release = await discover({ origin, fetch, sandbox, limits: DEFAULT_DISCOVERY_LIMITS, now: Date.now });
+ * ```
+ */
+export async function discover(options: DiscoverOptions): Promise<Release> {
+  const { limits, signal: outer } = options;
+  const controller = new AbortController();
+  const onOuterAbort = () => controller.abort();
+  if (outer?.aborted) onOuterAbort();
+  outer?.addEventListener("abort", onOuterAbort, { once: true });
+  const timer = setTimeout(() => controller.abort(), limits.deadlineMs);
+  try {
+    return await discoverUntil(options, controller.signal);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", onOuterAbort);
+  }
+}
+
+async function discoverUntil(options: DiscoverOptions, signal: AbortSignal): Promise<Release> {
+  const { origin, fetch, sandbox, limits, now, loadGas = DEFAULT_SANDBOX_LIMITS.loadGas } = options;
+  const fetchedAt = now();
+  const downloads = new Downloads({ origin, fetch, limits, signal });
+  const text = await fetchLlmsTxt(options, downloads);
+  const rejected = rejectionsOfText(text);
+  if (text.skills.length === 0) {
+    const message = `The file llms.txt lists no executable skill, and ${text.prose.length} that are links for people.`;
+    throw new DiscoveryError("no_skills", "no_executable_lines", message, rejected);
+  }
+
+  // All are started in this order, in which the lanes serve them, before any is awaited.
+  const context = { downloads, origin, limits };
+  const [indexFile, attestationsFile, memories, skills] = await Promise.all([
+    downloads.plain(new URL(`${origin}${INDEX_PATH}`), limits.indexBytes, "index.json"),
+    downloads.plain(new URL(`${origin}${ATTESTATIONS_PATH}`), limits.attestationsBytes, "attestations.json"),
+    fetchMemories(text.memories, context),
+    fetchSkills(text.skills, context),
+  ]);
+  throwIfCancelled(options);
+
+  const ledger = new ReleaseLedger(limits);
+  const index = readIndex(indexFile);
+  if (index.problem !== null) rejected.push(rejection("index", WHOLE_ORIGIN, index.problem));
+  const attestations = keepAttestations(attestationsFile, { ledger, limits, rejected });
+  const keptMemories = keepMemories(memories, { ledger, limits, rejected });
+  const definitions = new DefinitionReader({
+    sandbox,
+    gas: limits.gas,
+    loadGas,
+    schemaGas: DEFAULT_SANDBOX_LIMITS.callGas,
+    tenant: { client: "discovery", origin },
+    signal,
+  });
+  const keptSkills = await keepSkills(skills, { index: index.entries, definitions, ledger, origin, limits, rejected });
+  throwIfCancelled(options);
+  return {
+    origin,
+    fetchedAt,
+    skills: keptSkills,
+    memories: keptMemories,
+    prose: text.prose.map(({ name, description, reason }) => ({ name, description, reason })),
+    attestations,
+    rejected,
+  };
+}
+
+async function fetchLlmsTxt(options: DiscoverOptions, downloads: Downloads): Promise<LlmsTxt> {
+  const file = await downloads.plain(new URL(`${options.origin}/llms.txt`), options.limits.llmsTxtBytes, "llms.txt");
+  throwIfCancelled(options);
+  if (!file.ok) throw new DiscoveryError("discovery_failed", file.code as DiscoveryFailureReason, file.message);
+  // Not strict: a stray byte in prose is no reason to lose an origin, and no hash is taken of this text.
+  return parseLlmsTxt(new TextDecoder().decode(file.value));
+}
+
+function throwIfCancelled({ signal }: DiscoverOptions): void {
+  if (signal?.aborted) throw new DiscoveryError("discovery_failed", "cancelled", "The discovery was cancelled.");
+}
+
+function keepAttestations(
+  file: Download,
+  { ledger, limits, rejected }: { ledger: ReleaseLedger; limits: DiscoveryLimits; rejected: Rejection[] },
+): readonly Json[] {
+  const { entries, problem } = readAttestations(file);
+  if (problem !== null) rejected.push(rejection("attestations", WHOLE_ORIGIN, problem));
+  if (!file.ok || entries.length === 0 || ledger.take(ATTESTATIONS_PATH, file.value.length)) return entries;
+  rejected.push(rejection("attestations", WHOLE_ORIGIN, releaseFull("attestations.json", limits)));
+  return [];
+}

@@ -1,0 +1,103 @@
+import { isSha256Hex, type Sha256Hex } from "../integrity.ts";
+import type { DiscoveryLimits } from "../limits.ts";
+import type { LlmsTxt, MemoryLine, SkillLine } from "../llmstxt/llmstxt.ts";
+import { type CanonicalOrigin, OriginError, resolvePublisherPath } from "../origin.ts";
+import { type PublicName, toPublicName } from "../skill.ts";
+import { type Checked, passed, type Refused, refused, rejection } from "./checked.ts";
+import type { DeclaredFile } from "./downloads.ts";
+import type { Rejection } from "./release.ts";
+
+/** Names that MCP clients accept (2025-11-25, Tools): longer or other ones make some drop the whole list. */
+const PUBLIC_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** An executable line whose text is in order; nothing is fetched yet. */
+export interface Candidate {
+  readonly line: SkillLine;
+  readonly publicName: PublicName;
+  readonly tool: DeclaredFile;
+  /** `null`: the line links no recipe. Refused: it does, but the recipe cannot be had; the tool can. */
+  readonly recipe: Checked<DeclaredFile> | null;
+}
+
+/** Checks one executable line; only the first `limits.skills` lines of a document come here. */
+export function checkSkillLine(line: SkillLine, origin: CanonicalOrigin, limits: DiscoveryLimits): Checked<Candidate> {
+  const publicName = toPublicName(line);
+  if (!PUBLIC_NAME.test(publicName)) {
+    return refused(
+      "bad_name",
+      "The skill's public name (its scope, two underscores and its name) must be 1 to 128 of the characters A-Z a-z 0-9 _ . -.",
+    );
+  }
+  const tool = checkDeclared(origin, { path: line.tool, sha256: line.toolSha256 }, ["tool", "tool_sha256"]);
+  if (!tool.ok) return tool;
+  return passed({
+    line,
+    publicName,
+    tool: { ...tool.value, maxBytes: limits.toolBytes, label: "tool.js" },
+    recipe: checkRecipe(line, origin, limits),
+  });
+}
+
+function checkRecipe(
+  { recipeUrl, recipeSha256 }: SkillLine,
+  origin: CanonicalOrigin,
+  limits: DiscoveryLimits,
+): Checked<DeclaredFile> | null {
+  if (recipeUrl === "") return null;
+  if (recipeSha256 === null) {
+    return refused("no_declared_hash", "The recipe declares no `sha256`, so it cannot be verified and is left out.");
+  }
+  const recipe = checkDeclared(origin, { path: recipeUrl, sha256: recipeSha256 }, ["link", "sha256"]);
+  return recipe.ok ? passed({ ...recipe.value, maxBytes: limits.recipeBytes, label: "SKILL.md" }) : recipe;
+}
+
+/** Checks a memory line of the supported format. */
+export function checkMemoryLine(
+  line: MemoryLine,
+  origin: CanonicalOrigin,
+  limits: DiscoveryLimits,
+): Checked<DeclaredFile> {
+  if (!line.supported) {
+    const shown = JSON.stringify(line.format.slice(0, 64));
+    return refused("unsupported_format", `The snapshot's \`format\` ${shown} is not minimemory-okf-v1.`);
+  }
+  const snapshot = checkDeclared(origin, { path: line.snapshot, sha256: line.sha256 }, ["snapshot", "snapshot_sha256"]);
+  return snapshot.ok ? passed({ ...snapshot.value, maxBytes: limits.snapshotBytes, label: "snapshot" }) : snapshot;
+}
+
+/** Lines that were meant for a runtime and cannot be used, as the parser found them. */
+export function rejectionsOfText({ prose, badMemories }: LlmsTxt): Rejection[] {
+  const rejected: Rejection[] = [];
+  for (const { name, code, line, reason } of prose) {
+    if (code !== "bad_metadata" && code !== "bad_scope") continue;
+    rejected.push(rejection("skill", { scope: null, name }, refused(code, `Line ${line} of llms.txt: ${reason}`)));
+  }
+  for (const { line, code, reason } of badMemories) {
+    rejected.push(rejection("memory", { scope: null, name: "" }, refused(code, `Line ${line} of llms.txt: ${reason}`)));
+  }
+  return rejected;
+}
+
+/** The publisher's words: a path that may lead anywhere and a hash that may be anything. */
+function checkDeclared(
+  origin: CanonicalOrigin,
+  { path, sha256 }: { path: string; sha256: string },
+  [pathField, hashField]: readonly [string, string],
+): Checked<{ readonly url: URL; readonly sha256: Sha256Hex }> {
+  if (!isSha256Hex(sha256)) {
+    return refused("bad_hash", `The field \`${hashField}\` must be 64 lower-case hexadecimal digits.`);
+  }
+  if (path === "") return refused("bad_url", `The field \`${pathField}\` is empty.`);
+  try {
+    return passed({ url: resolvePublisherPath(origin, path), sha256 });
+  } catch (error) {
+    return refusedPath(error, pathField);
+  }
+}
+
+function refusedPath(error: unknown, field: string): Refused {
+  if (!(error instanceof OriginError)) throw error;
+  return error.code === "outside_origin"
+    ? refused("outside_origin", `The field \`${field}\` leads outside the origin.`)
+    : refused("bad_url", `The field \`${field}\` is not a usable path: ${error.message}`);
+}

@@ -1,0 +1,87 @@
+import type { DiscoveryLimits } from "../limits.ts";
+import type { MemoryLine } from "../llmstxt/llmstxt.ts";
+import type { CanonicalOrigin } from "../origin.ts";
+import { type Checked, passed, refused, rejection } from "./checked.ts";
+import { type DeclaredFile, type Downloads, fileKey, releaseFull } from "./downloads.ts";
+import type { ReleaseLedger } from "./ledger.ts";
+import { checkMemoryLine } from "./lines.ts";
+import type { Rejection, ReleaseMemory } from "./release.ts";
+
+interface FetchedMemory {
+  readonly line: MemoryLine;
+  readonly result: Checked<{ readonly file: DeclaredFile; readonly bytes: Uint8Array }>;
+}
+
+/**
+ * Fetches the memory snapshots of an origin: at most `limits.memories`, and `limits.memoryBytes` in sum. They are fetched
+ * one after the other, each against what is left of the sum, since together they may be larger than all tools.
+ */
+export function fetchMemories(
+  lines: readonly MemoryLine[],
+  context: { readonly downloads: Downloads; readonly origin: CanonicalOrigin; readonly limits: DiscoveryLimits },
+): Promise<readonly FetchedMemory[]> {
+  const { downloads, origin, limits } = context;
+  const checked = lines.map((line) => ({ line, file: checkMemoryLine(line, origin, limits) }));
+  if (!checked.some(({ file }) => file.ok)) {
+    return Promise.resolve(checked.map(({ line, file }) => ({ line, result: file as Checked<never> })));
+  }
+  return downloads.inOneLane(async (fetchVerified) => {
+    const fetched: FetchedMemory[] = [];
+    let count = 0;
+    let bytesLeft = limits.memoryBytes;
+    for (const { line, file } of checked) {
+      if (!file.ok) {
+        fetched.push({ line, result: file });
+        continue;
+      }
+      count += 1;
+      if (count > limits.memories) {
+        const message = `An origin may have at most ${limits.memories} memory snapshots.`;
+        fetched.push({ line, result: refused("too_many_memories", message) });
+        continue;
+      }
+      const result = await fetchOne(file.value, bytesLeft, limits, fetchVerified);
+      if (result.ok) bytesLeft -= result.value.bytes.length;
+      fetched.push({ line, result });
+    }
+    return fetched;
+  });
+}
+
+async function fetchOne(
+  file: DeclaredFile,
+  bytesLeft: number,
+  limits: DiscoveryLimits,
+  fetchVerified: (file: DeclaredFile) => Promise<Checked<Uint8Array>>,
+): Promise<FetchedMemory["result"]> {
+  const maxBytes = Math.min(file.maxBytes, bytesLeft);
+  const bytes = await fetchVerified({ ...file, maxBytes });
+  if (bytes.ok) return passed({ file, bytes: bytes.value });
+  if (bytes.code !== "too_large" || maxBytes === file.maxBytes) return bytes;
+  return refused(
+    "too_large",
+    `With this snapshot the memory snapshots of the origin would exceed ${limits.memoryBytes} bytes in sum, the limit.`,
+  );
+}
+
+/** What fits into the release; the rest is reported. */
+export function keepMemories(
+  fetched: readonly FetchedMemory[],
+  { ledger, limits, rejected }: { ledger: ReleaseLedger; limits: DiscoveryLimits; rejected: Rejection[] },
+): ReleaseMemory[] {
+  const kept: ReleaseMemory[] = [];
+  for (const { line, result } of fetched) {
+    const id = { scope: line.scope, name: "" };
+    if (!result.ok) {
+      rejected.push(rejection("memory", id, result));
+      continue;
+    }
+    const { file, bytes } = result.value;
+    if (ledger.take(fileKey(file), bytes.length)) {
+      kept.push({ scope: line.scope, format: "minimemory-okf-v1", sha256: file.sha256, bytes });
+    } else {
+      rejected.push(rejection("memory", id, releaseFull("this snapshot", limits)));
+    }
+  }
+  return kept;
+}

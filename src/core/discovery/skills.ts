@@ -1,0 +1,156 @@
+import { decodeUtf8, IntegrityError } from "../integrity.ts";
+import type { DiscoveryLimits } from "../limits.ts";
+import type { SkillLine } from "../llmstxt/llmstxt.ts";
+import type { CanonicalOrigin } from "../origin.ts";
+import type { PublicName } from "../skill.ts";
+import { type Checked, passed, refused, rejection } from "./checked.ts";
+import type { DefinitionReader } from "./definitions.ts";
+import { type DeclaredFile, type Downloads, fileKey, releaseFull } from "./downloads.ts";
+import type { ReleaseLedger } from "./ledger.ts";
+import { type Candidate, checkSkillLine } from "./lines.ts";
+import type { Recipe, Rejection, ReleaseSkill } from "./release.ts";
+import { findIndexMismatch, type IndexEntry } from "./well-known.ts";
+
+/** An executable line with its files, as far as they could be had. */
+interface FetchedSkill {
+  readonly line: SkillLine;
+  readonly result: Checked<Arrived>;
+}
+
+interface Arrived {
+  readonly candidate: Candidate;
+  readonly source: Checked<Uint8Array>;
+  /** `null` where the line links none. */
+  readonly recipe: Checked<Uint8Array> | null;
+}
+
+/** Checks the lines and starts their fetches at once, in document order, a skill's tool before its recipe. */
+export function fetchSkills(
+  lines: readonly SkillLine[],
+  context: { readonly downloads: Downloads; readonly origin: CanonicalOrigin; readonly limits: DiscoveryLimits },
+): Promise<readonly FetchedSkill[]> {
+  const { limits } = context;
+  return Promise.all(
+    lines.map(async (line, position): Promise<FetchedSkill> => {
+      if (position < limits.skills) return { line, result: await fetchSkill(line, context) };
+      const message = `An origin may have at most ${limits.skills} executable skills.`;
+      return { line, result: refused("too_many_skills", message) };
+    }),
+  );
+}
+
+async function fetchSkill(
+  line: SkillLine,
+  context: { readonly downloads: Downloads; readonly origin: CanonicalOrigin; readonly limits: DiscoveryLimits },
+): Promise<Checked<Arrived>> {
+  const { downloads, origin, limits } = context;
+  const checked = checkSkillLine(line, origin, limits);
+  if (!checked.ok) return checked;
+  const { tool, recipe } = checked.value;
+  const [source, recipeBytes] = await Promise.all([
+    downloads.verified(tool),
+    recipe?.ok ? downloads.verified(recipe.value) : recipe,
+  ]);
+  return passed({ candidate: checked.value, source, recipe: recipeBytes });
+}
+
+export interface KeepSkillsContext {
+  readonly index: readonly IndexEntry[];
+  readonly definitions: DefinitionReader;
+  readonly ledger: ReleaseLedger;
+  readonly origin: CanonicalOrigin;
+  readonly limits: DiscoveryLimits;
+  readonly rejected: Rejection[];
+}
+
+/**
+ * Decides, in document order, which skills a release has: the first line with a public name that passes every check
+ * keeps it, and a later one is a `name_collision` (Executable Skills v0.5 §2.5).
+ */
+export async function keepSkills(
+  fetched: readonly FetchedSkill[],
+  context: KeepSkillsContext,
+): Promise<ReleaseSkill[]> {
+  const kept = new Map<PublicName, ReleaseSkill>();
+  // Every verified file counts, also one whose skill is refused later: it was held in memory all the same.
+  const counted = fetched.map(({ line, result }) => ({
+    line,
+    result: result.ok ? count(result.value, context) : result,
+  }));
+  for (const { line, result } of counted) {
+    const skill = result.ok ? await keepSkill(result.value, kept, context) : result;
+    if (skill.ok) kept.set(skill.value.publicName, skill.value);
+    else context.rejected.push(rejection("skill", line, skill));
+  }
+  return [...kept.values()];
+}
+
+function count({ candidate, source, recipe }: Arrived, context: KeepSkillsContext): Checked<Arrived> {
+  return passed({
+    candidate,
+    source: countFile(candidate.tool, source, context),
+    recipe: recipe !== null && candidate.recipe?.ok ? countFile(candidate.recipe.value, recipe, context) : recipe,
+  });
+}
+
+function countFile(
+  file: DeclaredFile,
+  bytes: Checked<Uint8Array>,
+  { ledger, limits }: KeepSkillsContext,
+): Checked<Uint8Array> {
+  const fits = ledger.take(fileKey(file), bytes.ok ? bytes.value.length : 0);
+  return fits ? bytes : releaseFull(file.label, limits);
+}
+
+async function keepSkill(
+  { candidate, source, recipe }: Arrived,
+  kept: ReadonlyMap<PublicName, ReleaseSkill>,
+  context: KeepSkillsContext,
+): Promise<Checked<ReleaseSkill>> {
+  const { line, publicName, tool } = candidate;
+  const { index, definitions, origin } = context;
+  if (kept.has(publicName)) {
+    return refused("name_collision", `An earlier line of llms.txt already has the public name ${publicName}.`);
+  }
+  const mismatch = findIndexMismatch(
+    index,
+    { scope: line.scope, name: line.name, toolSha256: tool.sha256, toolUrl: tool.url },
+    origin,
+  );
+  if (mismatch !== null) return mismatch;
+  if (!source.ok) return source;
+  const definition = await definitions.read({ sha256: tool.sha256, bytes: source.value, name: line.name });
+  if (!definition.ok) return definition;
+  return passed({
+    scope: line.scope,
+    name: line.name,
+    publicName,
+    description: line.description,
+    version: line.version,
+    toolSha256: tool.sha256,
+    source: source.value,
+    definition: definition.value,
+    recipe: keepRecipe(candidate, recipe, context),
+  });
+}
+
+/** A recipe that cannot be had is reported; its tool is not affected. */
+function keepRecipe(candidate: Candidate, bytes: Arrived["recipe"], context: KeepSkillsContext): Recipe | null {
+  if (bytes === null) return null;
+  const recipe = readRecipe(candidate, bytes);
+  if (recipe.ok) return recipe.value;
+  context.rejected.push(rejection("recipe", candidate.line, recipe));
+  return null;
+}
+
+function readRecipe({ recipe }: Candidate, bytes: Checked<Uint8Array>): Checked<Recipe> {
+  if (!bytes.ok) return bytes;
+  if (!recipe?.ok) throw new Error("A recipe was fetched that no line declares.");
+  const { sha256 } = recipe.value;
+  try {
+    return passed({ sha256, text: decodeUtf8(bytes.value) });
+  } catch (error) {
+    if (error instanceof IntegrityError) return refused("bad_encoding", "The file SKILL.md is not valid UTF-8.");
+    throw error;
+  }
+}

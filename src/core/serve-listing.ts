@@ -1,0 +1,70 @@
+import type { Catalog, CatalogSkill } from "./catalog.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import type { ListedResource, ListedTool } from "./mcp/provider.ts";
+
+/**
+ * How a skill is listed. A publisher's definition must not cost a client the whole list, so what official clients refuse
+ * is put in an equivalent form: a root without a type, boolean schemas of properties, annotations of a wrong type. A
+ * non-object `outputSchema` stays here; the MCP core leaves it out for legacy clients.
+ */
+export function listTool({ skill }: CatalogSkill): ListedTool {
+  const { title, description, inputSchema, outputSchema, annotations } = skill.definition;
+  return {
+    name: skill.publicName,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    inputSchema: { ...withObjectProperties(inputSchema), type: "object" },
+    ...(outputSchema === undefined ? {} : { outputSchema: withObjectProperties(outputSchema) }),
+    ...(annotations === undefined ? {} : { annotations: cleanAnnotations(annotations) }),
+  };
+}
+
+/** The recipes of a catalog as MCP resources (Executable Skills v0.5: `skill://` and the public name). */
+export function listRecipes({ skills }: Catalog): ListedResource[] {
+  return skills.flatMap(({ skill }) => {
+    if (skill.recipe === null) return [];
+    const { text } = skill.recipe;
+    return {
+      uri: recipeUri(skill.publicName),
+      name: `${skill.publicName} — SKILL.md`,
+      ...(skill.description === "" ? {} : { description: skill.description }),
+      mimeType: RECIPE_TYPE,
+      size: new TextEncoder().encode(text).length,
+    };
+  });
+}
+
+export const RECIPE_TYPE = "text/markdown";
+
+export function recipeUri(publicName: string): string {
+  return `skill://${publicName}`;
+}
+
+function withObjectProperties(schema: JsonObject): JsonObject {
+  const { properties } = schema;
+  if (!isJsonObject(properties)) return schema;
+  const entries = Object.entries(properties).map(([key, value]): [string, Json] => [key, asObjectSchema(value)]);
+  return { ...schema, properties: Object.fromEntries(entries) };
+}
+
+function asObjectSchema(schema: Json): Json {
+  if (schema === true) return {};
+  return schema === false ? { not: {} } : schema;
+}
+
+const ANNOTATION_TYPES: ReadonlyMap<string, "string" | "boolean"> = new Map([
+  ["title", "string"],
+  ["readOnlyHint", "boolean"],
+  ["destructiveHint", "boolean"],
+  ["idempotentHint", "boolean"],
+  ["openWorldHint", "boolean"],
+]);
+
+function cleanAnnotations(annotations: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(annotations).filter(([key, value]) => {
+      const type = ANNOTATION_TYPES.get(key);
+      return type === undefined || typeof value === type;
+    }),
+  );
+}

@@ -1,0 +1,181 @@
+import type { Catalog, CatalogSkill } from "./catalog.ts";
+import { createFetchOrigin } from "./fetch/fetch-origin.ts";
+import type { OriginFetcher } from "./fetch/origin-fetch.ts";
+import { decodeUtf8, type Sha256Hex } from "./integrity.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import type { SandboxLimits } from "./limits.ts";
+import type { CallContext, Era, Provider, ToolResult } from "./mcp/provider.ts";
+import type { GuestErrorCode } from "./sandbox/outcome.ts";
+import type { Sandbox, Tenant } from "./sandbox/sandbox.ts";
+import { type CompiledSchema, compileSchema } from "./schema/compile.ts";
+import { type Evaluation, validateValue } from "./schema/validate.ts";
+import { listRecipes, listTool, RECIPE_TYPE, recipeUri } from "./serve-listing.ts";
+import type { ToolDefinition } from "./skill.ts";
+
+/** One finished tool call, for the log. Neither arguments nor results are in it. */
+export interface CallReport {
+  /** Public name. */
+  readonly tool: string;
+  readonly toolSha256: Sha256Hex;
+  readonly code: CallReportCode;
+  /** Sandbox gas of the handler and of the validation of its arguments and result. */
+  readonly gasUsed: number;
+  readonly durationMs: number;
+}
+
+export type CallReportCode = "ok" | "invalid_arguments" | "invalid_result" | "unavailable" | GuestErrorCode;
+
+export interface ProviderOptions {
+  readonly sandbox: Pick<Sandbox, "call" | "evaluate">;
+  /** Reaches the publisher for `host.fetchOrigin`. */
+  readonly fetch: OriginFetcher;
+  readonly limits: SandboxLimits;
+  readonly serverInfo: Provider["serverInfo"];
+  /** Who calls, for the fair shares of the pool. */
+  readonly client?: string;
+  /** How long a client may keep the lists, milliseconds. Default: the 15 s in which a release is fresh (DESIGN §6). */
+  readonly ttlMs?: number;
+  readonly onCall?: (report: CallReport) => void;
+  /** Epoch milliseconds, for the duration in reports. */
+  readonly now?: () => number;
+}
+
+/**
+ * Makes a catalog speak MCP: its skills are tools under their public names, its recipes are resources.
+ *
+ * A call validates the arguments against the `inputSchema`, runs the handler in the sandbox and checks the result against
+ * the `outputSchema`, where there is one. Whatever goes wrong in these is a tool error (`isError: true`) with an English
+ * sentence. The text block is the JSON of the value; `structuredContent` is the value where it is an object, else
+ * `{result: value}`, except for modern clients that were shown an `outputSchema`, which get what conforms to it.
+ *
+ * `callTool` rejects with `PoolExhausted` when no sandbox came free.
+ */
+export function createProvider(catalog: Catalog, options: ProviderOptions): Provider {
+  const { serverInfo, ttlMs = 15_000 } = options;
+  const skills = new Map<string, CatalogSkill>(catalog.skills.map((entry) => [entry.skill.publicName, entry]));
+  const recipes = new Map(catalog.skills.map(({ skill }) => [recipeUri(skill.publicName), skill.recipe]));
+  const runtime = createRuntime(catalog, options);
+  return {
+    serverInfo,
+    tools: catalog.skills.map(listTool),
+    resources: listRecipes(catalog),
+    resourceTemplates: [],
+    ttlMs,
+    async callTool(name, args, context) {
+      const entry = skills.get(name);
+      if (entry === undefined) return toolError(`Unknown tool: ${name}`);
+      return report(options, entry, () => callSkill(runtime, entry, args, context));
+    },
+    async readResource(uri) {
+      const recipe = recipes.get(uri);
+      return recipe ? [{ uri, mimeType: RECIPE_TYPE, text: recipe.text }] : null;
+    },
+  };
+}
+
+interface Runtime {
+  readonly sandbox: ProviderOptions["sandbox"];
+  readonly tenant: Tenant;
+  readonly fetchOrigin: ReturnType<typeof createFetchOrigin>;
+}
+
+function createRuntime(catalog: Catalog, { sandbox, fetch, limits, client = "" }: ProviderOptions): Runtime {
+  const { origin } = catalog;
+  return { sandbox, tenant: { client, origin }, fetchOrigin: createFetchOrigin({ origin, fetch, limits }) };
+}
+
+interface Answer {
+  readonly result: ToolResult;
+  readonly code: CallReportCode;
+  readonly gasUsed: number;
+}
+
+async function report(
+  { onCall, now = Date.now }: ProviderOptions,
+  { skill }: CatalogSkill,
+  call: () => Promise<Answer>,
+): Promise<ToolResult> {
+  const begin = now();
+  let code: CallReportCode = "unavailable";
+  let gasUsed = 0;
+  try {
+    const answer = await call();
+    ({ code, gasUsed } = answer);
+    return answer.result;
+  } finally {
+    onCall?.({ tool: skill.publicName, toolSha256: skill.toolSha256, code, gasUsed, durationMs: now() - begin });
+  }
+}
+
+async function callSkill(
+  { sandbox, tenant, fetchOrigin }: Runtime,
+  { skill }: CatalogSkill,
+  args: JsonObject,
+  { signal, era }: CallContext,
+): Promise<Answer> {
+  const where: Evaluation = { sandbox, tenant, signal };
+  const schemas = compiledSchemas(skill.definition);
+  const input = await validateValue(schemas.input, args, where);
+  if (input.violation !== null) {
+    const message = `Invalid arguments${at(input.violation.path)}: ${input.violation.message}`;
+    return { result: toolError(message), code: "invalid_arguments", gasUsed: input.gasUsed };
+  }
+  const tool = {
+    sha256: skill.toolSha256,
+    name: skill.name,
+    // Decoded only when no image of the loaded skill is at hand.
+    get source() {
+      return decodeUtf8(skill.source);
+    },
+  };
+  const outcome = await sandbox.call(tool, args, { fetchOrigin }, { signal, tenant });
+  let gasUsed = input.gasUsed + outcome.gasUsed;
+  if (!outcome.ok) return { result: toolError(outcome.message), code: outcome.code, gasUsed };
+  const { value } = outcome;
+  if (schemas.output === null) return { result: toolResult(value, null, era), code: "ok", gasUsed };
+  const output = await validateValue(schemas.output, value, where);
+  gasUsed += output.gasUsed;
+  if (output.violation !== null) {
+    const message = `The tool's result breaks its own outputSchema${at(output.violation.path)}: ${output.violation.message}`;
+    return { result: toolError(message), code: "invalid_result", gasUsed };
+  }
+  return { result: toolResult(value, skill.definition.outputSchema ?? null, era), code: "ok", gasUsed };
+}
+
+function at(path: string): string {
+  return path === "" ? "" : ` at ${path}`;
+}
+
+interface CompiledSchemas {
+  readonly input: CompiledSchema;
+  readonly output: CompiledSchema | null;
+}
+
+/** A release lives as long as its isolate's cache keeps it, and its compiled schemas with it. */
+const compiled = new WeakMap<ToolDefinition, CompiledSchemas>();
+
+function compiledSchemas(definition: ToolDefinition): CompiledSchemas {
+  let schemas = compiled.get(definition);
+  if (schemas === undefined) {
+    const { inputSchema, outputSchema } = definition;
+    schemas = {
+      input: compileSchema(inputSchema),
+      output: outputSchema === undefined ? null : compileSchema(outputSchema),
+    };
+    compiled.set(definition, schemas);
+  }
+  return schemas;
+}
+
+function toolResult(value: Json, outputSchema: JsonObject | null, era: Era): ToolResult {
+  const raw = isJsonObject(value) || (era === "modern" && outputSchema !== null);
+  return {
+    content: [{ type: "text", text: JSON.stringify(value) }],
+    structuredContent: raw ? value : { result: value },
+    isError: false,
+  };
+}
+
+function toolError(text: string): ToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}

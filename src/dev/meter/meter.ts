@@ -32,7 +32,8 @@ export function meter(sections: readonly Section[]): Metered {
   const globals = new WasmReader(sectionBody(sections, SECTION.global));
   const globalCount = globals.u32();
   const gas = imports.filter((entry) => entry.kind === "global").length + globalCount;
-  const mutableI32 = [0x7f, 0x01, 0x41, 0x00, 0x0b];
+  // The start function runs before anyone can set the gas: begin with the most there is.
+  const mutableI32 = [0x7f, 0x01, 0x41, 0xff, 0xff, 0xff, 0xff, 0x07, 0x0b];
   let result = replaceSection(
     sections,
     SECTION.global,

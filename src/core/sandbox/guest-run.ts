@@ -1,0 +1,317 @@
+import type { Json } from "../json.ts";
+import type { SandboxLimits } from "../limits.ts";
+import { type CallControl, CallStopped } from "./call-control.ts";
+import type { Capabilities } from "./capabilities.ts";
+import { type HostSide, type Instance, OutOfMemory } from "./instance.ts";
+import { readSearchArguments } from "./memory-search.ts";
+import type { GuestErrorCode, GuestFailure } from "./outcome.ts";
+import { capMessage, type GuestAnswer, parseJson, readAnswer, utf8Length } from "./outcome-text.ts";
+import { ASK, CAPABILITY, DISPATCH, VALUE } from "./protocol.ts";
+
+/**
+ * Gas beyond the budget in which a guest that overspends is ended by the interrupt handler, with its stack unwound; where
+ * native code does not look at the handler, the hard trap follows at its end. 200,000 units are about a millisecond.
+ */
+const GRACE_GAS = 200_000;
+
+/** Bytes of an answer that cost the guest one unit of gas, for encoding and copying. */
+const ANSWER_BYTES_PER_GAS = 16;
+
+/** Jobs run in one go; none of them costs anything once the outcome is there, but they are run to the end of the go. */
+const JOBS_AT_ONCE = 32;
+
+/** A heap that reaches this share of the guest's limit makes a thrown `null` an allocation failure. */
+const TIGHT_SHARE = 0.75;
+
+export interface GuestRunOptions {
+  readonly instance: Instance;
+  readonly limits: SandboxLimits;
+  readonly gas: number;
+  readonly capabilities: Capabilities;
+  readonly control: CallControl;
+  /** 32 hexadecimal digits. */
+  readonly newSeed: () => string;
+}
+
+/** The host's side of one use of an instance: its gas, its capabilities, its end. */
+export class GuestRun implements HostSide {
+  readonly #instance: Instance;
+  readonly #limits: SandboxLimits;
+  readonly #budget: number;
+  readonly #capabilities: Capabilities;
+  readonly #control: CallControl;
+  readonly #newSeed: () => string;
+  #fetchCalls = 0;
+  #searchCalls = 0;
+  #answer: GuestAnswer | null = null;
+  #gasAtAnswer: number | null = null;
+  /** The instance is in a state that restoring alone may not mend. */
+  poisoned = false;
+
+  constructor(options: GuestRunOptions) {
+    this.#instance = options.instance;
+    this.#limits = options.limits;
+    this.#budget = options.gas;
+    this.#capabilities = options.capabilities;
+    this.#control = options.control;
+    this.#newSeed = options.newSeed;
+    options.instance.hostSide = this;
+    options.instance.gas = options.gas + GRACE_GAS;
+    options.instance.gasFloor = GRACE_GAS;
+  }
+
+  /** Units used up to the answer, or until now; never more than the budget. */
+  get gasUsed(): number {
+    return Math.min(this.#budget, this.#spent);
+  }
+
+  get #spent(): number {
+    return this.#budget + GRACE_GAS - (this.#gasAtAnswer ?? this.#instance.gas);
+  }
+
+  fail(code: GuestErrorCode, message: string): GuestFailure {
+    return { ok: false, code, message: capMessage(message), gasUsed: this.gasUsed };
+  }
+
+  /** Evaluates a script and returns the pointer of its value. Nothing in it can suspend. */
+  evaluate(source: string, fileName: string): number | GuestFailure {
+    return this.#guarded(() => {
+      const { instance, exports } = this.#parts;
+      const code = instance.newCString(source);
+      const file = instance.newCString(fileName);
+      const value = exports.QTS_Eval(instance.context, code.pointer, code.length, file.pointer, 0, 0);
+      exports.free(code.pointer);
+      exports.free(file.pointer);
+      const failure = this.#exception(value);
+      if (failure !== null) return failure;
+      return this.#runJobsAtOnce() ?? value;
+    });
+  }
+
+  /** One synchronous call of `dispatch` with a guest value; its answer may have `maximumBytes`. */
+  ask(operation: number, makePayload: () => number, maximumBytes: number): GuestAnswer | GuestFailure {
+    return this.#guarded(() => {
+      const { instance } = this.#parts;
+      const value = instance.exports.QTS_Call(...this.#dispatchArguments(operation, makePayload()));
+      const failure = this.#exception(value);
+      if (failure !== null) return failure;
+      const answer = this.#within(readAnswer(instance.readString(value)));
+      if (answer.ok && utf8Length(answer.json) > maximumBytes) {
+        return this.fail("bad_definition", `the definition exceeds ${maximumBytes} bytes`);
+      }
+      return answer;
+    });
+  }
+
+  /** Runs the handler with arguments in JSON to its outcome, through any number of suspensions and promise jobs. */
+  async call(argumentsJson: string): Promise<GuestAnswer | GuestFailure> {
+    const { instance, exports } = this.#parts;
+    try {
+      this.#control.check();
+      const called = instance.call(
+        ...this.#dispatchArguments(DISPATCH.call + this.#capabilityBits(), instance.newString(argumentsJson)),
+      );
+      const value = typeof called === "number" ? called : await called;
+      this.#control.check();
+      const failure = this.#exception(value);
+      if (failure !== null) return failure;
+      const text = instance.readString(value);
+      if (text !== "") return this.#result(readAnswer(text));
+      const contextOut = exports.malloc(4);
+      if (contextOut === 0) throw new OutOfMemory();
+      while (this.#answer === null) {
+        if (exports.QTS_IsJobPending(instance.runtime) === 0) {
+          return this.fail("did_not_settle", "the handler returned a promise that can never settle");
+        }
+        const ran = instance.executeJobs(instance.runtime, JOBS_AT_ONCE, contextOut);
+        const result = typeof ran === "number" ? ran : await ran;
+        if (this.#answer !== null) break;
+        this.#control.check();
+        if (instance.interrupted) return this.#gasExhausted();
+        // A job that throws has no one to tell; the promise it should have settled stays pending, which ends above.
+        exports.QTS_ResolveException(instance.context, result);
+      }
+      return this.#result(this.#answer);
+    } catch (error) {
+      this.poisoned = true;
+      return this.#answer === null ? this.#failureOf(error) : this.#result(this.#answer);
+    }
+  }
+
+  // ---- the host function ----
+
+  answer(ask: number, text: string | null): string | Promise<string> {
+    if (this.#answer !== null) return refuse("the call is over");
+    switch (ask) {
+      case ASK.settle:
+        this.#answer = readAnswer(text);
+        this.#gasAtAnswer = this.#instance.gas;
+        return `${VALUE}null`;
+      case ASK.jobsPending:
+        return String(this.#instance.exports.QTS_IsJobPending(this.#instance.runtime));
+      case ASK.seed:
+        return this.#newSeed();
+      case ASK.memoryTight:
+        return this.#memoryTight() ? "1" : "0";
+      case ASK.fetchOrigin:
+        return this.#fetchOrigin(text);
+      case ASK.memorySearch:
+        return this.#memorySearch(text);
+      default:
+        return refuse("unknown request");
+    }
+  }
+
+  #fetchOrigin(text: string | null): string | Promise<string> {
+    const { fetchOrigin } = this.#capabilities;
+    if (fetchOrigin === undefined) return refuse("host.fetchOrigin is not available to this tool");
+    if (++this.#fetchCalls > this.#limits.fetchCalls) {
+      return refuse(`host.fetchOrigin: over ${this.#limits.fetchCalls} calls in one tool call`);
+    }
+    const parameters = parseJson(text ?? "");
+    const [path, options] = Array.isArray(parameters) ? (parameters as readonly Json[]) : [];
+    if (typeof path !== "string") return refuse("host.fetchOrigin: the path must be a string");
+    const work = new Promise<string>((resolve) => {
+      fetchOrigin(path, options, this.#control.signal).then(
+        (value) => resolve(`${VALUE}${JSON.stringify(value)}`),
+        (error: unknown) => resolve(refuse(messageOf(error))),
+      );
+    }).catch((error: unknown) => refuse(messageOf(error)));
+    return this.#control.wait(work).then((answer) => {
+      this.#charge(Math.ceil(answer.length / ANSWER_BYTES_PER_GAS));
+      return answer;
+    });
+  }
+
+  #memorySearch(text: string | null): string {
+    const { memorySearch } = this.#capabilities;
+    if (memorySearch === undefined) return refuse("host.memorySearch is not available to this tool");
+    if (++this.#searchCalls > this.#limits.memorySearchCalls) {
+      return refuse(`host.memorySearch: over ${this.#limits.memorySearchCalls} calls in one tool call`);
+    }
+    const request = readSearchArguments(parseJson(text ?? ""), this.#limits);
+    if (request.kind === "too_large") return refuse(request.error);
+    if (request.kind === "bad_query") return `${VALUE}${JSON.stringify({ error: request.error })}`;
+    try {
+      const hits = memorySearch(request.query, request.k, (gas) => this.#charge(gas));
+      const answer = `${VALUE}${JSON.stringify({ hits })}`;
+      this.#charge(Math.ceil(answer.length / ANSWER_BYTES_PER_GAS));
+      return answer;
+    } catch (error) {
+      return `${VALUE}${JSON.stringify({ error: `memorySearch: ${messageOf(error)}` })}`;
+    }
+  }
+
+  /** Work done outside for the guest. Below zero the guest traps at its next step. */
+  #charge(gas: number): void {
+    this.#instance.gas = Math.max(-1, this.#instance.gas - Math.max(0, Math.ceil(gas)));
+  }
+
+  #capabilityBits(): number {
+    const { fetchOrigin, memorySearch } = this.#capabilities;
+    return (
+      (fetchOrigin === undefined ? 0 : CAPABILITY.fetchOrigin) |
+      (memorySearch === undefined ? 0 : CAPABILITY.memorySearch)
+    );
+  }
+
+  // ---- failures ----
+
+  get #parts() {
+    return { instance: this.#instance, exports: this.#instance.exports };
+  }
+
+  #dispatchArguments(operation: number, payload: number): [number, number, number, number, number] {
+    const { instance, exports } = this.#parts;
+    const pointers = instance.newArguments(exports.QTS_NewFloat64(instance.context, operation), payload);
+    return [instance.context, instance.dispatch, exports.QTS_GetUndefined(), 2, pointers];
+  }
+
+  #guarded<T>(run: () => T): T | GuestFailure {
+    try {
+      return run();
+    } catch (error) {
+      this.poisoned = true;
+      return this.#failureOf(error);
+    }
+  }
+
+  #runJobsAtOnce(): GuestFailure | null {
+    const { instance, exports } = this.#parts;
+    const contextOut = exports.malloc(4);
+    if (contextOut === 0) throw new OutOfMemory();
+    while (exports.QTS_IsJobPending(instance.runtime) !== 0) {
+      const result = exports.QTS_ExecutePendingJob(instance.runtime, JOBS_AT_ONCE, contextOut);
+      if (instance.interrupted) return this.#gasExhausted();
+      exports.QTS_ResolveException(instance.context, result);
+    }
+    return null;
+  }
+
+  /** The failure that an exception stands for; `null` for an ordinary value. */
+  #exception(value: number): GuestFailure | null {
+    const { instance, exports } = this.#parts;
+    const exception = exports.QTS_ResolveException(instance.context, value);
+    if (exception === 0) return null;
+    if (instance.interrupted) return this.#gasExhausted();
+    const text = exports.QTS_Call(...this.#dispatchArguments(DISPATCH.explain, exception));
+    if (exports.QTS_ResolveException(instance.context, text) !== 0) {
+      // Even describing it failed: of the causes that are left, only memory does that.
+      return instance.interrupted ? this.#gasExhausted() : this.fail("out_of_memory", "out of memory");
+    }
+    const answer = readAnswer(instance.readString(text));
+    return answer.ok
+      ? this.fail("crashed", "the sandbox gave an unreadable answer")
+      : this.fail(answer.code, answer.message);
+  }
+
+  /** An answer that came in time. The budget is exact even where the interrupt handler had no chance to look. */
+  #within(answer: GuestAnswer): GuestAnswer | GuestFailure {
+    if (this.#spent > this.#budget) return this.#gasExhausted();
+    return answer.ok ? answer : this.fail(answer.code, answer.message);
+  }
+
+  #result(answer: GuestAnswer): GuestAnswer | GuestFailure {
+    if (answer.ok && utf8Length(answer.json) > this.#limits.resultBytes) {
+      return this.fail("result_too_large", `result too large: over ${this.#limits.resultBytes} bytes`);
+    }
+    return this.#within(answer);
+  }
+
+  #gasExhausted(): GuestFailure {
+    return this.fail("gas_exhausted", `gas exhausted: the tool used its ${this.#budget} units`);
+  }
+
+  #memoryTight(): boolean {
+    const { instance } = this.#parts;
+    const used = instance.heapEnd - instance.layout.stackTop;
+    return instance.growthRefused || used > this.#limits.guestMemoryBytes * TIGHT_SHARE;
+  }
+
+  #failureOf(error: unknown): GuestFailure {
+    if (error instanceof CallStopped) return this.fail(error.code, STOP_MESSAGES[error.code]);
+    if (this.#instance.gas < 0) return this.#gasExhausted();
+    if (error instanceof OutOfMemory) return this.fail("out_of_memory", "out of memory");
+    // V8 and JavaScriptCore throw RangeError, SpiderMonkey InternalError, when the native stack is full.
+    if (error instanceof RangeError || (error instanceof Error && error.name === "InternalError")) {
+      return this.fail("stack_overflow", "Maximum call stack size exceeded");
+    }
+    if (this.#instance.unwindFailed) return this.fail("stack_overflow", "host function called too deep in the stack");
+    if (this.#memoryTight()) return this.fail("out_of_memory", "out of memory");
+    return this.fail("crashed", "the tool crashed its sandbox");
+  }
+}
+
+const STOP_MESSAGES = {
+  timeout: "timeout: the tool call took too long",
+  cancelled: "the call was cancelled",
+  out_of_memory: "out of memory: the sandbox needed this tool's memory for others",
+} as const;
+
+function refuse(message: string): string {
+  return `e${JSON.stringify(message)}`;
+}
+
+function messageOf(error: unknown): string {
+  return capMessage(error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,173 @@
+import type { SandboxLimits } from "../limits.ts";
+import type { CallControl } from "./call-control.ts";
+import type { Instance } from "./instance.ts";
+import { PoolExhausted } from "./outcome.ts";
+import { type Tenant, WaitingLine } from "./waiting-line.ts";
+
+/** An instance in the hands of one call. */
+export interface Lease {
+  readonly instance: Instance;
+  readonly tenant: Tenant | undefined;
+  readonly control: CallControl;
+  /** Epoch milliseconds after which the next taker may discard the instance: its call was lost. */
+  readonly deadline: number;
+}
+
+/** Time beyond a call's own deadline before its lease counts as lost. */
+const LOST_AFTER_MS = 5_000;
+
+/** A waiter looks again after this time: at first soon, then less often. */
+const FIRST_POLL_MS = 1;
+const LAST_POLL_MS = 8;
+
+export interface PoolOptions {
+  readonly limits: SandboxLimits;
+  readonly now: () => number;
+  /** Bytes of linear memory that a new instance has. */
+  readonly instanceBytes: number;
+  readonly createInstance: (mayGrow: (instance: Instance, bytes: number) => boolean) => Instance;
+}
+
+/**
+ * Instances, made on demand and used again. Nobody ever waits for a promise that another request settles, which workerd
+ * cancels: waiters look again by their own timers. All linear memory together stays under `poolMemoryBytes`.
+ */
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #idle: Instance[] = [];
+  readonly #leases = new Map<Instance, Lease>();
+  readonly #line: WaitingLine;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#line = new WaitingLine(options.limits.poolSize, options.now);
+  }
+
+  get busy(): number {
+    return this.#leases.size;
+  }
+
+  get waiting(): number {
+    return this.#line.length;
+  }
+
+  get instances(): number {
+    return this.#idle.length + this.#leases.size;
+  }
+
+  get memoryBytes(): number {
+    let sum = 0;
+    for (const instance of this.#idle) sum += instance.memoryBytes;
+    for (const instance of this.#leases.keys()) sum += instance.memoryBytes;
+    return sum;
+  }
+
+  /** Makes sure that one instance exists. */
+  warm(): void {
+    if (this.instances === 0) this.#idle.push(this.#create());
+  }
+
+  /**
+   * Takes an instance, waiting for at most `poolWaitMs`.
+   *
+   * @throws {PoolExhausted} when none came free in time
+   * @throws {CallStopped} when the call is cancelled or over its deadline while it waits
+   */
+  async take(control: CallControl, tenant: Tenant | undefined): Promise<Lease> {
+    const { limits, now } = this.#options;
+    control.check();
+    const atOnce = this.#line.mayPass(null, tenant, this.#tenants()) ? this.#tryTake(control, tenant) : null;
+    if (atOnce !== null) return atOnce;
+    const giveUpAt = now() + limits.poolWaitMs;
+    const place = this.#line.join(tenant);
+    try {
+      for (let delay = FIRST_POLL_MS; ; delay = Math.min(delay * 2, LAST_POLL_MS)) {
+        await new Promise((resolve) => setTimeout(resolve, delay));
+        control.check();
+        this.#line.seen(place);
+        this.#discardLost();
+        const lease = this.#line.mayPass(place, tenant, this.#tenants()) ? this.#tryTake(control, tenant) : null;
+        if (lease !== null) return lease;
+        if (now() >= giveUpAt) {
+          throw new PoolExhausted(`no sandbox came free within ${limits.poolWaitMs} ms (pool size ${limits.poolSize})`);
+        }
+      }
+    } finally {
+      this.#line.leave(place);
+    }
+  }
+
+  /** Gives an instance back. `reusable` is false after a trap or an abandoned call. */
+  release(lease: Lease, reusable: boolean): void {
+    // A lease that was lost or aborted is no longer ours; its instance is left to the garbage collector.
+    if (this.#leases.get(lease.instance) !== lease) return;
+    this.#leases.delete(lease.instance);
+    if (reusable && lease.instance.memoryBytes <= this.#options.limits.keepInstanceBytes) {
+      this.#idle.push(lease.instance);
+    }
+  }
+
+  /** Tenants of the instances that are out. */
+  *#tenants(): Iterable<Tenant | undefined> {
+    for (const lease of this.#leases.values()) yield lease.tenant;
+  }
+
+  #tryTake(control: CallControl, tenant: Tenant | undefined): Lease | null {
+    const { limits, now, instanceBytes } = this.#options;
+    if (this.#leases.size >= limits.poolSize) this.#discardLost();
+    if (this.#leases.size >= limits.poolSize) return null;
+    let instance = this.#idle.pop();
+    if (instance === undefined) {
+      if (this.memoryBytes + instanceBytes > limits.poolMemoryBytes) return null;
+      instance = this.#create();
+    }
+    const deadline = now() + Math.max(0, control.remainingMs) + LOST_AFTER_MS;
+    const lease: Lease = { instance, tenant, control, deadline };
+    this.#leases.set(instance, lease);
+    return lease;
+  }
+
+  #create(): Instance {
+    return this.#options.createInstance((instance, bytes) => this.#mayGrow(instance, bytes));
+  }
+
+  #discardLost(): void {
+    const now = this.#options.now();
+    for (const lease of this.#leases.values()) {
+      if (now >= lease.deadline) this.#abort(lease, () => lease.control.stop("timeout"));
+    }
+  }
+
+  /**
+   * Makes room for `bytes` more in a running instance: idle instances go first, then suspended calls that hold more than
+   * this one will; where this one is the largest, it is refused.
+   */
+  #mayGrow(instance: Instance, bytes: number): boolean {
+    const { poolMemoryBytes } = this.#options.limits;
+    const size = instance.memoryBytes + bytes;
+    while (this.memoryBytes + bytes > poolMemoryBytes) {
+      if (this.#idle.length > 0) {
+        this.#idle.shift();
+        continue;
+      }
+      const largest = this.#largestOther(instance);
+      if (largest === null || largest.instance.memoryBytes <= size) return false;
+      this.#abort(largest, () => largest.control.stop("out_of_memory"));
+    }
+    return true;
+  }
+
+  #largestOther(instance: Instance): Lease | null {
+    let largest: Lease | null = null;
+    for (const lease of this.#leases.values()) {
+      if (lease.instance === instance) continue;
+      if (largest === null || lease.instance.memoryBytes > largest.instance.memoryBytes) largest = lease;
+    }
+    return largest;
+  }
+
+  #abort(lease: Lease, stop: () => void): void {
+    this.#leases.delete(lease.instance);
+    stop();
+  }
+}

@@ -1,0 +1,307 @@
+import type { Sha256Hex } from "../integrity.ts";
+import { isJsonObject, type Json } from "../json.ts";
+import type { SandboxLimits } from "../limits.ts";
+import type { ToolDefinition } from "../skill.ts";
+import { makeBaseImage } from "./base-image.ts";
+import { CallControl, CallStopped } from "./call-control.ts";
+import type { Capabilities } from "./capabilities.ts";
+import { type Engine, layoutOf, PAGE_BYTES } from "./engine.ts";
+import { GuestRun } from "./guest-run.ts";
+import { type Image, imageBytes, takeImage } from "./image.ts";
+import { ByteLru } from "./image-cache.ts";
+import { Instance } from "./instance.ts";
+import type { CallOutcome, GuestFailure, LoadOutcome } from "./outcome.ts";
+import { type GuestAnswer, parseJson } from "./outcome-text.ts";
+import { type Lease, Pool } from "./pool.ts";
+import { DISPATCH } from "./protocol.ts";
+import { newSeed } from "./seed.ts";
+import type { Tenant } from "./waiting-line.ts";
+
+export type { Tenant } from "./waiting-line.ts";
+
+/** A skill's script. `sha256` is of its exact bytes; `source` is those bytes as text. */
+export interface Tool {
+  readonly sha256: Sha256Hex;
+  readonly source: string;
+  /** The skill's name, which the script must register. */
+  readonly name: string;
+}
+
+/** Our own code: `source` is an expression of a function `(input) => output`, run without host functions. */
+export interface Program {
+  readonly id: string;
+  readonly source: string;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly tenant?: Tenant;
+}
+
+export interface GasCallOptions extends CallOptions {
+  readonly gas?: number;
+}
+
+export interface SandboxOptions {
+  readonly engine: Engine;
+  readonly limits: SandboxLimits;
+  /** Epoch milliseconds; the guest's `Date` shows it too. */
+  readonly now?: () => number;
+  /** In [0, 1); seeds the guest's `Math.random`. Default: the platform's cryptographic generator. */
+  readonly random?: () => number;
+}
+
+export interface SandboxStats {
+  readonly instances: number;
+  readonly busy: number;
+  readonly waiting: number;
+  readonly memoryBytes: number;
+  readonly images: number;
+  readonly imageBytes: number;
+}
+
+/** A script after loading: the state that each call starts from. */
+interface Loaded {
+  readonly image: Image;
+  readonly definition: ToolDefinition | null;
+  readonly gasUsed: number;
+}
+
+type LoadResult = { readonly ok: true; readonly loaded: Loaded } | GuestFailure;
+
+/**
+ * Runs foreign scripts under budgets of gas, memory, stack, time and size. Every call starts from the same image of the
+ * loaded script, so nothing that a call leaves behind reaches the next one. Guest failures are values; the only errors
+ * thrown are {@link PoolExhausted} and faults of the sandbox itself.
+ *
+ * @example
+ * const sandbox = new Sandbox({ engine: { kind: "jspi", module }, limits: DEFAULT_SANDBOX_LIMITS });
+ * const outcome = await sandbox.call({ sha256, source, name: "sum_numbers" }, { a: 2, b: 3 }, {});
+ * // { ok: true, value: 5, gasUsed: 998 }
+ */
+export class Sandbox {
+  readonly #engine: Engine;
+  readonly #limits: SandboxLimits;
+  readonly #now: () => number;
+  readonly #random: (() => number) | undefined;
+  readonly #pool: Pool;
+  readonly #images: ByteLru<Loaded>;
+  #baseImage: Image | null = null;
+
+  constructor(options: SandboxOptions) {
+    this.#engine = options.engine;
+    this.#limits = options.limits;
+    this.#now = options.now ?? Date.now;
+    this.#random = options.random;
+    this.#images = new ByteLru(options.limits.imageCacheBytes, ({ image }) => imageBytes(image));
+    this.#pool = new Pool({
+      limits: options.limits,
+      now: this.#now,
+      instanceBytes: layoutOf(options.engine.kind).initialPages * PAGE_BYTES,
+      createInstance: (mayGrow) =>
+        new Instance({
+          engine: options.engine,
+          now: this.#now,
+          memoryBytes: options.limits.linearMemoryBytes,
+          mayGrow,
+        }),
+    });
+  }
+
+  /**
+   * Loads a script and reads what it registers, under `gas` units (default `loadGas`). The image is cached.
+   *
+   * @throws {PoolExhausted}
+   */
+  async load(tool: Tool, options: GasCallOptions = {}): Promise<LoadOutcome> {
+    const key = toolKey(tool);
+    const outcome = await this.#withInstance(
+      options,
+      async (lease): Promise<{ value: LoadResult; reusable: boolean }> => {
+        const cached = this.#images.get(key);
+        if (cached !== undefined) return { value: { ok: true, loaded: cached }, reusable: true };
+        return this.#loadTool(lease, tool, options.gas ?? this.#limits.loadGas);
+      },
+    );
+    if (!outcome.ok) return outcome;
+    const { definition, gasUsed } = outcome.loaded;
+    if (definition === null) throw new Error("a tool was loaded without a definition");
+    return { ok: true, definition, gasUsed };
+  }
+
+  /**
+   * Calls a tool's handler with `args`, under `callGas` units and `callTimeoutMs`. Loads the script first where its image
+   * is not cached.
+   *
+   * @throws {PoolExhausted}
+   */
+  call(tool: Tool, args: Json, capabilities: Capabilities, options: CallOptions = {}): Promise<CallOutcome> {
+    const key = toolKey(tool);
+    return this.#run(key, (lease) => this.#loadTool(lease, tool, this.#limits.loadGas), args, {
+      capabilities,
+      gas: this.#limits.callGas,
+      options,
+    });
+  }
+
+  /**
+   * Runs a trusted program on untrusted input, under `gas` units (default `callGas`): for work, such as validation with
+   * a publisher's regular expressions, that must not run unbounded on the host.
+   *
+   * @throws {PoolExhausted}
+   */
+  evaluate(program: Program, input: Json, options: GasCallOptions = {}): Promise<CallOutcome> {
+    return this.#run(`program\0${program.id}`, (lease) => this.#loadProgram(lease, program), input, {
+      capabilities: {},
+      gas: options.gas ?? this.#limits.callGas,
+      options,
+    });
+  }
+
+  stats(): SandboxStats {
+    return {
+      instances: this.#pool.instances,
+      busy: this.#pool.busy,
+      waiting: this.#pool.waiting,
+      memoryBytes: this.#pool.memoryBytes,
+      images: this.#images.size,
+      imageBytes: this.#images.bytes,
+    };
+  }
+
+  /** Makes one instance and the image that all scripts start from. */
+  async warm(): Promise<void> {
+    this.#pool.warm();
+    this.#base();
+  }
+
+  async #run(
+    key: string,
+    load: (lease: Lease) => { value: LoadResult; reusable: boolean },
+    input: Json,
+    { capabilities, gas, options }: { capabilities: Capabilities; gas: number; options: CallOptions },
+  ): Promise<CallOutcome> {
+    return this.#withInstance<CallOutcome>(options, async (lease) => {
+      let loaded = this.#images.get(key);
+      if (loaded === undefined) {
+        const { value: result, reusable } = load(lease);
+        if (!result.ok || !reusable) return { value: result as GuestFailure, reusable };
+        loaded = result.loaded;
+      }
+      const { instance, control } = lease;
+      instance.restore(loaded.image);
+      const run = this.#newRun(lease, gas, capabilities);
+      const answer = await run.call(JSON.stringify(input));
+      const reusable = !run.poisoned && control.stopped === null;
+      return { value: this.#callOutcome(run, answer), reusable };
+    });
+  }
+
+  #callOutcome(run: GuestRun, answer: GuestAnswer | GuestFailure): CallOutcome {
+    if (!answer.ok) return "gasUsed" in answer ? answer : run.fail(answer.code, answer.message);
+    const value = parseJson(answer.json);
+    if (value === undefined) return run.fail("bad_result", "the result is not JSON");
+    return { ok: true, value, gasUsed: run.gasUsed };
+  }
+
+  async #withInstance<T extends CallOutcome | LoadResult>(
+    options: CallOptions,
+    use: (lease: Lease) => Promise<{ value: T; reusable: boolean }>,
+  ): Promise<T | GuestFailure> {
+    const control = new CallControl({
+      deadline: this.#now() + this.#limits.callTimeoutMs,
+      now: this.#now,
+      signal: options.signal,
+    });
+    let lease: Lease;
+    try {
+      lease = await this.#pool.take(control, options.tenant);
+    } catch (error) {
+      if (!(error instanceof CallStopped)) throw error;
+      return { ok: false, code: error.code, message: error.code, gasUsed: 0 };
+    }
+    let reusable = false;
+    try {
+      const used = await use(lease);
+      reusable = used.reusable;
+      return used.value;
+    } finally {
+      control.finish();
+      this.#pool.release(lease, reusable);
+    }
+  }
+
+  #base(): Image {
+    this.#baseImage ??= makeBaseImage(this.#engine, this.#limits, this.#now);
+    return this.#baseImage;
+  }
+
+  #newRun(lease: Lease, gas: number, capabilities: Capabilities): GuestRun {
+    return new GuestRun({
+      instance: lease.instance,
+      limits: this.#limits,
+      gas,
+      capabilities,
+      control: lease.control,
+      newSeed: () => newSeed(this.#random),
+    });
+  }
+
+  #loadTool(lease: Lease, tool: Tool, gas: number): { value: LoadResult; reusable: boolean } {
+    lease.instance.restore(this.#base());
+    const run = this.#newRun(lease, gas, {});
+    const result = this.#readTool(lease, run, tool);
+    if (result.ok) this.#images.set(toolKey(tool), result.loaded);
+    return { value: result, reusable: !run.poisoned };
+  }
+
+  #readTool({ instance }: Lease, run: GuestRun, tool: Tool): LoadResult {
+    const evaluated = run.evaluate(tool.source, "tool.js");
+    if (typeof evaluated !== "number") return evaluated;
+    const answer = run.ask(DISPATCH.define, () => instance.newString(tool.name), this.#limits.definitionBytes);
+    if (!answer.ok) return "gasUsed" in answer ? answer : run.fail(answer.code, answer.message);
+    const definition = readDefinition(answer.json);
+    if (definition === null) return run.fail("bad_definition", "the definition is not JSON of the expected shape");
+    return this.#finishLoad(run, instance, definition);
+  }
+
+  #loadProgram(lease: Lease, program: Program): { value: LoadResult; reusable: boolean } {
+    const { instance } = lease;
+    instance.restore(this.#base());
+    const run = this.#newRun(lease, this.#limits.loadGas, {});
+    const evaluated = run.evaluate(`(${program.source}\n)`, "program.js");
+    if (typeof evaluated !== "number") return { value: evaluated, reusable: !run.poisoned };
+    const answer = run.ask(DISPATCH.program, () => evaluated, this.#limits.definitionBytes);
+    if (!answer.ok) return { value: run.fail(answer.code, answer.message), reusable: !run.poisoned };
+    const result = this.#finishLoad(run, instance, null);
+    if (result.ok) this.#images.set(`program\0${program.id}`, result.loaded);
+    return { value: result, reusable: !run.poisoned };
+  }
+
+  #finishLoad(run: GuestRun, instance: Instance, definition: ToolDefinition | null): LoadResult {
+    const image = takeImage(instance);
+    const { imageBytes: maximum } = this.#limits;
+    const size = imageBytes(image);
+    if (size > maximum) {
+      return run.fail("image_too_large", `the loaded script takes ${size} bytes of memory; ${maximum} are allowed`);
+    }
+    return { ok: true, loaded: { image, definition, gasUsed: run.gasUsed } };
+  }
+}
+
+function toolKey(tool: Tool): string {
+  return `tool\0${tool.sha256}\0${tool.name}`;
+}
+
+/** Checks, outside of the guest, the shape of the definition that it delivered. */
+function readDefinition(json: string): ToolDefinition | null {
+  const value = parseJson(json);
+  if (!isJsonObject(value) || typeof value.name !== "string" || !isJsonObject(value.inputSchema)) return null;
+  for (const key of ["title", "description"]) {
+    if (value[key] !== undefined && typeof value[key] !== "string") return null;
+  }
+  for (const key of ["outputSchema", "annotations"]) {
+    if (value[key] !== undefined && !isJsonObject(value[key])) return null;
+  }
+  return value as unknown as ToolDefinition;
+}

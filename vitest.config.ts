@@ -6,6 +6,9 @@ const COMPATIBILITY = {
   compatibilityFlags: ["nodejs_compat", "enable_request_signal"],
 };
 
+/** The bare workerd has no wrangler.toml to tell it what a WebAssembly file is. */
+const WASM_MODULES = [{ type: "CompiledWasm" as const, include: ["**/*.wasm"] }];
+
 /**
  * Four projects: `core` runs unit tests of the core in a bare workerd, `gateway` in a workerd with the bindings of wrangler.toml,
  * `node` in Node (sandbox suites run there a second time), `e2e` in Node against a running gateway.
@@ -14,7 +17,7 @@ export default defineConfig({
   test: {
     projects: [
       {
-        plugins: [cloudflareTest({ miniflare: { ...COMPATIBILITY } })],
+        plugins: [cloudflareTest({ miniflare: { ...COMPATIBILITY, modulesRules: WASM_MODULES } })],
         test: { name: "core", include: ["src/core/**/*.test.ts"], exclude: ["**/*.node.test.ts"] },
       },
       {

@@ -1,8 +1,9 @@
+import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { LogLine } from "./stack/gateway.ts";
 import { instructions } from "./stack/instructions.ts";
 import { writePrivateJson } from "./stack/kept-files.ts";
-import { CONNECTION_FILE } from "./stack/paths.ts";
+import { CONNECTION_FILE, DEV_FOLDER } from "./stack/paths.ts";
 import { PortBusy } from "./stack/ports.ts";
 import { readableLine } from "./stack/request-lines.ts";
 import { type Stack, startStack } from "./stack.ts";
@@ -12,6 +13,7 @@ const USAGE = `Usage: npm start [-- options]
 Starts the gateway and the reference publishers on this machine.
 
   --port N   the gateway's port, 8787 unless said; the publishers get the three after it
+  --data DIR keep databases, tokens and skillgate.json in DIR, .dev unless said
   --quiet    print neither progress nor a line for each request
   --help     print this
 `;
@@ -24,6 +26,7 @@ const STOP_LIMIT_MS = 10_000;
 interface StartOptions {
   readonly port: number;
   readonly quiet: boolean;
+  readonly dataDir: string;
 }
 
 /** Reads the command line; a sentence says what is wrong with it. */
@@ -31,14 +34,20 @@ function readOptions(args: readonly string[]): StartOptions | "help" | { readonl
   try {
     const { values } = parseArgs({
       args: [...args],
-      options: { port: { type: "string" }, quiet: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+      options: {
+        port: { type: "string" },
+        data: { type: "string" },
+        quiet: { type: "boolean" },
+        help: { type: "boolean", short: "h" },
+      },
       strict: true,
     });
     if (values.help) return "help";
     const text = values.port ?? String(DEFAULT_PORT);
     const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
     if (port < 1 || port > MAX_PORT) return { problem: `--port must be a number from 1 to ${MAX_PORT}.` };
-    return { port, quiet: values.quiet ?? false };
+    if (values.data === "") return { problem: "--data must name a folder." };
+    return { port, quiet: values.quiet ?? false, dataDir: resolve(values.data ?? DEV_FOLDER) };
   } catch (error) {
     return { problem: (error as Error).message };
   }
@@ -56,7 +65,7 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
 
-  const { port, quiet } = options;
+  const { port, quiet, dataDir } = options;
   const print = (sentence: string) => {
     if (!quiet) console.log(sentence);
   };
@@ -67,7 +76,7 @@ async function main(args: readonly string[]): Promise<void> {
     if (stack !== undefined) print(readableLine(line));
   };
   try {
-    stack = await startStack({ port, onProgress: print, onLog });
+    stack = await startStack({ port, stateDir: join(dataDir, "state", String(port)), onProgress: print, onLog });
   } catch (error) {
     // Whoever stops a start in the middle of it has been told nothing new.
     if (wish.made) return;
@@ -81,8 +90,9 @@ async function main(args: readonly string[]): Promise<void> {
   }
   if (!wish.made) {
     const { url, adminToken, clientToken, origins } = stack;
-    await writePrivateJson(CONNECTION_FILE, { url, adminToken, clientToken, origins });
-    console.log(instructions(stack));
+    const connectionFile = join(dataDir, CONNECTION_FILE);
+    await writePrivateJson(connectionFile, { url, adminToken, clientToken, origins });
+    console.log(instructions(stack, relative(process.cwd(), connectionFile)));
   }
   await wish.promise;
   print("Stopping…");

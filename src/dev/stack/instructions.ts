@@ -24,7 +24,10 @@ export function curlCommand(stack: Pick<Stack, "url" | "origins" | "clientToken"
 }
 
 /** What a person needs to use a running stack: endpoints, tokens, and the configuration of three MCP clients. */
-export function instructions(stack: Pick<Stack, "url" | "origins" | "clientToken" | "adminToken">): string {
+export function instructions(
+  stack: Pick<Stack, "url" | "origins" | "clientToken" | "adminToken">,
+  connectionFile: string,
+): string {
   const demo = mcpEndpoint(stack, "demo");
   const headers = { Authorization: `Bearer ${stack.clientToken}` };
   const entries = (type: { type?: string }) =>
@@ -61,7 +64,7 @@ VS Code, .vscode/mcp.json:
 
 ${indent(JSON.stringify({ servers: entries({ type: "http" }) }, null, 2))}
 
-Tokens and addresses are also in .dev/skillgate.json. Ctrl-C stops everything; the next start keeps the data.
+Tokens and addresses are also in ${connectionFile}. Ctrl-C stops everything; the next start keeps the data.
 `;
 }
 

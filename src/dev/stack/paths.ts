@@ -6,5 +6,5 @@ export const ROOT = join(import.meta.dirname, "../../..");
 /** Everything a local run leaves behind; ignored by git. */
 export const DEV_FOLDER = join(ROOT, ".dev");
 
-/** Where scripts find the running gateway: `{url, adminToken, clientToken, origins}`. */
-export const CONNECTION_FILE = join(DEV_FOLDER, "skillgate.json");
+/** The file in which scripts find the running gateway: `{url, adminToken, clientToken, origins}`. */
+export const CONNECTION_FILE = "skillgate.json";

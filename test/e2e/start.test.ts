@@ -1,0 +1,175 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ROOT } from "../../src/dev/stack/paths.ts";
+import { findFreeRun } from "../../src/dev/stack/ports.ts";
+import { descendants, isRunning } from "../../src/dev/stack/processes.ts";
+
+interface Connection {
+  url: string;
+  adminToken: string;
+  clientToken: string;
+  origins: { demo: string; bookstore: string; hostile: string };
+}
+
+interface Run {
+  readonly process: ChildProcess;
+  readonly output: () => string;
+  readonly exit: Promise<number | null>;
+}
+
+const exec = promisify(execFile);
+const STEP_MS = 100;
+const STEPS = 600;
+
+let dataDir: string;
+let port: number;
+const runs: Run[] = [];
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "skillgate-start-"));
+  port = await findFreeRun(4);
+});
+
+afterEach(async () => {
+  for (const run of runs.splice(0)) {
+    run.process.kill("SIGTERM");
+    await run.exit;
+  }
+});
+
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+/** Runs what `npm start` runs. */
+function npmStart(...args: string[]): Run {
+  const child = spawn(process.execPath, ["src/dev/bootstrap.mjs", "start", ...args], { cwd: ROOT });
+  let text = "";
+  child.stdout.on("data", (chunk) => {
+    text += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    text += chunk;
+  });
+  const exit = new Promise<number | null>((resolve) => child.on("exit", (code) => resolve(code)));
+  const run = { process: child, output: () => text, exit };
+  runs.push(run);
+  return run;
+}
+
+async function started(...args: string[]): Promise<Run> {
+  const run = npmStart("--port", String(port), "--data", dataDir, ...args);
+  let ended = false;
+  void run.exit.then(() => {
+    ended = true;
+  });
+  await until(() => ended || run.output().includes("Ctrl-C stops everything"));
+  if (ended) throw new Error(`The start ended early:\n${run.output()}`);
+  return run;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let step = 0; step < STEPS; step++) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+  }
+  throw new Error("What was waited for did not happen.");
+}
+
+const connection = async () => JSON.parse(await readFile(join(dataDir, "skillgate.json"), "utf8")) as Connection;
+
+async function stock(origin: string, book: string): Promise<number> {
+  return ((await (await fetch(`${origin}/api/books/${book}`)).json()) as { stock: number }).stock;
+}
+
+describe("npm start", () => {
+  it("prints a curl command that works when pasted, and writes the same tokens to skillgate.json", async () => {
+    const run = await started();
+    const command = /curl -sS [\s\S]*?-d '.*'/.exec(run.output())?.[0] ?? "";
+    const { stdout } = await exec("bash", ["-c", command]);
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { structuredContent: { result: 42 } } });
+
+    const file = await connection();
+    expect(file).toEqual({
+      url: `http://127.0.0.1:${port}`,
+      adminToken: expect.any(String),
+      clientToken: expect.stringMatching(/^sg_/),
+      origins: {
+        demo: `http://127.0.0.1:${port + 1}`,
+        bookstore: `http://127.0.0.1:${port + 2}`,
+        hostile: `http://127.0.0.1:${port + 3}`,
+      },
+    });
+    expect((await stat(join(dataDir, "skillgate.json"))).mode & 0o777).toBe(0o600);
+    expect(run.output()).toContain(file.clientToken);
+    expect(run.output()).toContain(file.adminToken);
+  });
+
+  it("prints configuration for Claude Code, Cursor and VS Code", async () => {
+    const output = (await started()).output();
+    expect(output).toContain(`claude mcp add --transport http demo http://127.0.0.1:${port}/mcp/127.0.0.1:${port + 1}`);
+    const [cursor, vsCode] = [...output.matchAll(/^ {4}\{\n[\s\S]*?^ {4}\}$/gm)].map(([block]) => JSON.parse(block));
+    expect(Object.keys(cursor.mcpServers)).toEqual(["demo", "bookstore"]);
+    expect(vsCode.servers.demo).toMatchObject({ type: "http", headers: { Authorization: expect.any(String) } });
+  });
+
+  it("keeps its data from one start to the next", async () => {
+    const first = await started("--quiet");
+    const before = await connection();
+    const left = await stock(before.origins.bookstore, "b001");
+    await fetch(`${before.origins.bookstore}/api/orders`, { method: "POST", body: '{"book_id":"b001","quantity":1}' });
+    first.process.kill("SIGINT");
+    expect(await first.exit).toBe(0);
+
+    await started("--quiet");
+    expect(await connection()).toEqual(before);
+    expect(await stock(before.origins.bookstore, "b001")).toBe(left - 1);
+  });
+
+  it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+    "ends with 0 and leaves no process behind on %s",
+    async (signal) => {
+      const run = await started("--quiet");
+      const family = await descendants(run.process.pid ?? 0);
+      expect(family.filter((process) => process.command === "workerd").length).toBeGreaterThan(0);
+      run.process.kill(signal);
+      expect(await run.exit).toBe(0);
+      await until(async () =>
+        (await Promise.all(family.map(({ pid }) => isRunning(pid)))).every((running) => !running),
+      );
+    },
+  );
+
+  it("takes its children along even when it is killed", async () => {
+    const run = await started("--quiet");
+    const family = await descendants(run.process.pid ?? 0);
+    run.process.kill("SIGKILL");
+    await run.exit;
+    await until(async () => (await Promise.all(family.map(({ pid }) => isRunning(pid)))).every((running) => !running));
+  });
+
+  it("says which port is busy and how to choose another", async () => {
+    await started("--quiet");
+    const second = npmStart("--port", String(port), "--data", dataDir);
+    expect(await second.exit).toBe(1);
+    expect(second.output()).toContain(`Port ${port} is already in use`);
+    expect(second.output()).toContain("--port");
+  });
+
+  it.each([["--port", "zero"], ["--port", "0"], ["--port", "65533"], ["--prot", "1"], ["extra"], ["--data", ""]])(
+    "refuses %s %s with its usage",
+    async (...args) => {
+      const run = npmStart(...args.filter((argument) => argument !== undefined));
+      expect(await run.exit).toBe(2);
+      expect(run.output()).toContain("Usage: npm start");
+    },
+  );
+
+  it("explains itself with --help", async () => {
+    const run = npmStart("--help");
+    expect(await run.exit).toBe(0);
+    expect(run.output()).toContain("--port N");
+  });
+});

@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A skill that a test publishes. */
+export interface TestSkill {
+  readonly name: string;
+  readonly scope?: string;
+  /** The whole `tool.js`. */
+  readonly tool: string;
+  /** Served in place of the tool's bytes; the declared hash stays that of {@link tool}. */
+  readonly servedTool?: string;
+  /** The `tool` of the line, where it is not the file that this publisher serves. */
+  readonly toolUrl?: string;
+  /** The text of `SKILL.md`; a skill without one has no recipe. */
+  readonly recipe?: string;
+}
+
+/** Answers what is not one of the publisher's files; the body is read. Without one, every path answers 200 `{"path": …}`. */
+export type Api = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+/** A publisher on a free loopback port. */
+export interface TestPublisher {
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string;
+  /** Requests that reached it, by path without the query. */
+  readonly requests: ReadonlyMap<string, number>;
+  stop(): Promise<void>;
+}
+
+/** The smallest tool: the body of a handler with `args` in scope. */
+export function toolFile(name: string, body: string): string {
+  return `registerTool({ name: ${JSON.stringify(name)}, inputSchema: { type: "object" }, handler(args) { ${body}\n} });\n`;
+}
+
+/** Starts a publisher of the given skills. Its files are made once: what it serves is what its `llms.txt` declares. */
+export async function startTestPublisher(skills: readonly TestSkill[], api: Api = echoPath): Promise<TestPublisher> {
+  const files = new Map<string, string>([["/llms.txt", llmsTxt(skills)]]);
+  for (const skill of skills) {
+    files.set(toolPath(skill), skill.servedTool ?? skill.tool);
+    if (skill.recipe !== undefined) files.set(recipePath(skill), skill.recipe);
+  }
+  const requests = new Map<string, number>();
+  const server = createServer((request, response) => {
+    const path = (request.url ?? "/").split("?")[0] ?? "/";
+    requests.set(path, (requests.get(path) ?? 0) + 1);
+    const file = files.get(path);
+    if (file !== undefined) response.setHeader("Content-Type", "text/plain; charset=utf-8").end(file);
+    else if (path.startsWith("/.well-known/")) response.writeHead(404).end();
+    else void readBody(request).then((body) => api(request, response, body));
+  });
+  // workerd keeps connections open; so must the publisher, longer than a test pauses.
+  server.keepAliveTimeout = 120_000;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function llmsTxt(skills: readonly TestSkill[]): string {
+  const lines = skills.map((skill) => {
+    const metadata = {
+      version: "1.0.0",
+      ...(skill.scope === undefined ? {} : { scope: skill.scope }),
+      ...(skill.recipe === undefined ? {} : { sha256: sha256(skill.recipe) }),
+      tool: skill.toolUrl ?? toolPath(skill),
+      tool_sha256: sha256(skill.tool),
+    };
+    const link = skill.recipe === undefined ? "" : recipePath(skill);
+    return `- [${skill.name}](${link}): A test. <!-- skill: ${JSON.stringify(metadata)} -->`;
+  });
+  return `# A test publisher\n\n## Skills\n\n${lines.join("\n")}\n`;
+}
+
+const folder = ({ scope, name }: TestSkill) => (scope === undefined ? name : `${scope}/${name}`);
+const toolPath = (skill: TestSkill) => `/tools/${folder(skill)}.js`;
+const recipePath = (skill: TestSkill) => `/skills/${folder(skill)}/SKILL.md`;
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+function echoPath(request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader("Content-Type", "application/json").end(JSON.stringify({ path: request.url }));
+}

@@ -7,7 +7,7 @@ import { adminFailures } from "../auth/failures.ts";
 import type { Env } from "../env.ts";
 import { openRegistry } from "../registry/database.ts";
 import type { ProbeResult } from "../releases/hub-client.ts";
-import { type GatewayContext, requireSettings, trackRequest } from "../request-context.ts";
+import { answerError, type GatewayContext, requireSettings, trackRequest } from "../request-context.ts";
 import { createAdminApp } from "./app.ts";
 import type { Prober } from "./probe.ts";
 
@@ -33,11 +33,16 @@ export async function freshDatabase(): Promise<void> {
 export const publishers = new Map<string, ProbeResult>();
 
 const prober: Prober = async (_env, origin) =>
-  publishers.get(origin) ?? { ok: false, code: "discovery_failed", message: "The origin does not answer." };
+  publishers.get(origin) ?? {
+    ok: false,
+    code: "discovery_failed",
+    message: "The origin does not answer.",
+    rejected: [],
+  };
 
 /** The admin API as the gateway mounts it, with publishers from {@link publishers}. */
 export function adminGateway() {
-  const app = new Hono<GatewayContext>().use(trackRequest).use(requireSettings);
+  const app = new Hono<GatewayContext>().onError(answerError).use(trackRequest).use(requireSettings);
   return app.route("/admin/api/v1", createAdminApp({ prober }));
 }
 

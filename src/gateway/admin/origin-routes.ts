@@ -104,7 +104,7 @@ const probe = createRoute({
   tags,
   summary: "Discover the origin now",
   description:
-    "Reads the origin afresh and records the hashes seen. A discovery that fails is a result too: 200 with `error` set and no skills, and what was probed before stays. Problems: `not_found`, `bad_state` (revoked).",
+    "Reads the origin afresh and records the hashes seen. A discovery that fails is a result too: 200 with `error` set and no skills; then what was probed before stays. Problems: `not_found`, `bad_state` (revoked).",
   request: { params },
   responses: { 200: json("What was found, or why nothing was.", ProbeBody), ...problems },
 });

@@ -1,3 +1,4 @@
+import type { Rejection } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { activateOrigin, recordFailedProbe, recordProbe, requireProbeable } from "../registry/onboarding.ts";
 import { getOrigin, type OriginRow, requireStep } from "../registry/origins.ts";
@@ -24,9 +25,9 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
   // Rows hold what parseOrigin returned.
   const found = await prober(c.env, before.origin as CanonicalOrigin);
   if (!found.ok) {
-    const { code, message } = found;
+    const { code, message, rejected } = found;
     const row = await recordFailedProbe(registry, actingNow(c), id, code);
-    return { ...emptyAnswer(row), error: { code, message } };
+    return { ...emptyAnswer(row), error: { code, message }, rejected: rejected.map(showRejection) };
   }
   const { fetchedAt, skills, rejected, prose, memories, attestations } = found;
   const facts = { fetchedAt, skills: skills.length, rejected: rejected.length };
@@ -46,7 +47,7 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
       recipeSha256: skill.recipeSha256,
       approvedAt: approvedAt.get(keyOf(skill)) ?? null,
     })),
-    rejected: rejected.map(({ scope, name, subject, code, message }) => ({ scope, name, subject, code, message })),
+    rejected: rejected.map(showRejection),
     prose: prose.map(({ name, description, reason }) => ({ name, description, reason })),
     memories: memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes })),
     attestations,
@@ -100,6 +101,10 @@ function emptyAnswer({ id, origin, probedAt }: OriginRow): ProbeAnswer {
     memories: [],
     attestations: 0,
   };
+}
+
+function showRejection({ scope, name, subject, code, message }: Rejection) {
+  return { scope, name, subject, code, message };
 }
 
 type VersionKey = Pick<SkillVersion, "scope" | "name" | "toolSha256">;

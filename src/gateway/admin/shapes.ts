@@ -40,10 +40,11 @@ export const DailyQuota = whole(MAX_DAILY_QUOTA).openapi({
   example: null,
 });
 
+const GrantedId = z.string().regex(idPattern("org"), { error: "must be the id of an origin" });
 const GRANTS_SENTENCE = `must be "all" or a list of at most ${MAX_GRANTS} origin ids`;
 
 export const Grants = z
-  .union([z.literal("all"), z.array(OriginId).max(MAX_GRANTS)], { error: GRANTS_SENTENCE })
+  .union([z.literal("all"), z.array(GrantedId).max(MAX_GRANTS)], { error: GRANTS_SENTENCE })
   .openapi({ description: '"all": every active origin, present and future; else ids of origins.', example: "all" });
 
 const LIMIT_SENTENCE = `must be a whole number from 1 to ${MAX_PAGE}`;

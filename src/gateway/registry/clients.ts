@@ -139,10 +139,7 @@ async function requireOrigins(registry: Registry, grants: Grants): Promise<void>
 
 function grantStatements(registry: Registry, { id, grants }: Client): readonly Statement[] {
   if (grants === "all" || grants.length === 0) return [];
-  return [
-    registry.run(sql`
-      INSERT INTO client_origins (client_id, origin_id) SELECT ${id}, value FROM json_each(${JSON.stringify(grants)})`),
-  ];
+  return [registry.insert(clientOrigins).select(sql`SELECT ${id}, value FROM json_each(${JSON.stringify(grants)})`)];
 }
 
 /** Any number of values in one parameter: D1 allows 100 a statement. */

@@ -36,19 +36,25 @@ export function seeSkills(
   // One parameter for any number of rows: D1 allows 100 a statement. "WHERE true" tells the parser that ON is no join.
   const versions = JSON.stringify(seen.map(({ scope, name, toolSha256 }) => [scope ?? "", name, toolSha256]));
   return [
-    registry.run(sql`
-      INSERT INTO skills (origin_id, scope, name, tool_sha256, first_seen_at, last_seen_at)
-      SELECT ${originId}, value ->> 0, value ->> 1, value ->> 2, ${probedAt}, ${probedAt}
-      FROM json_each(${versions}) WHERE true
-      ON CONFLICT DO UPDATE SET last_seen_at = excluded.last_seen_at`),
-    registry.run(sql`
-      DELETE FROM skills WHERE rowid IN (
+    registry
+      .insert(skills)
+      .select(
+        sql`SELECT ${originId}, value ->> 0, value ->> 1, value ->> 2, ${probedAt}, ${probedAt}, NULL, NULL
+          FROM json_each(${versions}) WHERE true`,
+      )
+      .onConflictDoUpdate({
+        target: [skills.originId, skills.scope, skills.name, skills.toolSha256],
+        set: { lastSeenAt: probedAt },
+      }),
+    registry.delete(skills).where(
+      sql`rowid IN (
         SELECT rowid FROM (
           SELECT rowid, row_number() OVER (
             PARTITION BY scope, name ORDER BY last_seen_at DESC, first_seen_at DESC, tool_sha256
           ) AS position
           FROM skills WHERE origin_id = ${originId} AND approved_at IS NULL
-        ) WHERE position > ${MAX_UNAPPROVED_VERSIONS})`),
+        ) WHERE position > ${MAX_UNAPPROVED_VERSIONS})`,
+    ),
   ];
 }
 

@@ -1,0 +1,340 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { verifyAuditChain } from "../registry/audit.ts";
+import { MAX_UNAPPROVED_VERSIONS } from "../registry/skills.ts";
+import { call, found, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
+import { PROBE_FRESH_MS } from "./probe.ts";
+
+beforeEach(async () => {
+  await freshDatabase();
+  publishers.clear();
+});
+
+const ORIGIN = "https://publisher.example";
+
+/** An origin that was probed and is in this state. */
+async function origin(status: "pending" | "active" | "suspended" | "revoked"): Promise<string> {
+  const id = await register(ORIGIN);
+  publishers.set(ORIGIN, found(["sum", "a"]));
+  await call("POST", `/origins/${id}/probe`);
+  if (status === "revoked") await call("POST", `/origins/${id}/revoke`);
+  if (status === "active" || status === "suspended") await call("POST", `/origins/${id}/activate`);
+  if (status === "suspended") await call("POST", `/origins/${id}/suspend`);
+  return id;
+}
+
+async function age(id: string, ms: number): Promise<void> {
+  await testEnv.DB.prepare("UPDATE skills SET last_seen_at = last_seen_at - ?1 WHERE origin_id = ?2")
+    .bind(ms, id)
+    .run();
+  await testEnv.DB.prepare("UPDATE origins SET probed_at = probed_at - ?1 WHERE id = ?2").bind(ms, id).run();
+}
+
+const versions = async (id: string) => (await call("GET", `/origins/${id}/skills`)).body.items;
+
+describe("registering", () => {
+  it("answers 201 with the canonical origin, pending", async () => {
+    const { status, body } = await call("POST", "/origins", { origin: "https://U.GitHub.io:443/REPO/" });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.stringMatching(/^org_[0-9a-f]{24}$/),
+      origin: "https://u.github.io/REPO",
+      status: "pending",
+      createdAt: expect.any(Number),
+      updatedAt: body.createdAt,
+      probedAt: null,
+      lastCalledAt: null,
+    });
+    expect((await call("GET", `/origins/${body.id}`)).body).toEqual(body);
+    expect((await call("GET", "/origins")).body).toEqual({ items: [body], nextCursor: null });
+  });
+
+  it("[code:already_exists] a second time answers 409 with the same id, in any spelling and any state", async () => {
+    const id = await origin("revoked");
+    for (const spelling of [ORIGIN, `${ORIGIN}/`, ORIGIN.toUpperCase(), `${ORIGIN}:443`]) {
+      const { body } = await call("POST", "/origins", { origin: spelling });
+      expect(body).toMatchObject({ status: 409, code: "already_exists", id });
+    }
+  });
+
+  it("[code:already_exists] ten times at once makes one origin, and nine answers with its id", async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => call("POST", "/origins", { origin: ORIGIN })));
+    expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(9).fill(409)]);
+    expect(new Set(answers.map((answer) => answer.body.id)).size).toBe(1);
+    expect(await verifyAuditChain(registry)).toMatchObject({ ok: true, rows: 1 });
+  });
+
+  it.each([
+    "",
+    "publisher.example",
+    "ftp://publisher.example",
+    "http://publisher.example",
+    "https://10.0.0.1",
+    "https://metadata.google.internal",
+    "https://gate.example",
+    "https://gate.example/base",
+    "https://u:p@publisher.example",
+    "https://publisher.example/?q",
+    "https://publisher.example/\nx",
+    `https://publisher.example/${"x".repeat(2048)}`,
+  ])("[code:bad_origin] refuses %j with a sentence", async (bad) => {
+    const { body } = await call("POST", "/origins", { origin: bad });
+    expect(body).toMatchObject({ status: 400, code: "bad_origin" });
+    expect(body.detail).toMatch(/^The .+\.$/);
+    expect((await call("GET", "/origins")).body.items).toEqual([]);
+  });
+
+  it("[code:bad_origin] takes loopback http only where the operator allows it", async () => {
+    const body = { origin: "http://127.0.0.1:9000" };
+    expect((await call("POST", "/origins", body)).status).toBe(201);
+    const bindings = { ...testEnv, ALLOW_LOOPBACK_ORIGINS: "false" };
+    expect((await call("POST", "/origins", body, { bindings })).body.code).toBe("bad_origin");
+  });
+
+  it("[code:bad_origin] refuses the gateway's configured hosts", async () => {
+    const bindings = { ...testEnv, PUBLIC_HOSTS: "mcp.example", ADMIN_HOST: "gate.example" };
+    for (const host of ["mcp.example", "gate.example"]) {
+      expect((await call("POST", "/origins", { origin: `https://${host}` }, { bindings })).body.code).toBe(
+        "bad_origin",
+      );
+    }
+  });
+
+  it.each([[{}], [{ origin: 5 }], [{ origin: null }], [{ origin: ["https://a.example"] }]])(
+    "[code:bad_request] %j names the field",
+    async (body) => {
+      expect((await call("POST", "/origins", body)).body).toMatchObject({
+        status: 400,
+        code: "bad_request",
+        detail: "origin must be a string.",
+      });
+    },
+  );
+});
+
+describe("probing", () => {
+  it("answers what was found and records the hashes seen", async () => {
+    const id = await register(ORIGIN);
+    publishers.set(ORIGIN, found(["sum", "a"], ["time", "b"]));
+    const { status, body } = await call("POST", `/origins/${id}/probe`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      id,
+      origin: ORIGIN,
+      error: null,
+      skills: [
+        {
+          scope: null,
+          name: "sum",
+          publicName: "sum",
+          toolSha256: "a".repeat(64),
+          description: "Does sum.",
+          approvedAt: null,
+        },
+        { name: "time", toolSha256: "b".repeat(64) },
+      ],
+      rejected: [
+        { scope: "x", name: "broken", subject: "skill", code: "hash_mismatch", message: "tool_sha256 does not match." },
+      ],
+    });
+    expect((await call("GET", `/origins/${id}`)).body).toMatchObject({ status: "pending", probedAt: body.probedAt });
+    expect(await versions(id)).toMatchObject([
+      { name: "sum", firstSeenAt: body.probedAt, lastSeenAt: body.probedAt, approvedAt: null, approvedBy: null },
+      { name: "time" },
+    ]);
+    expect((await call("GET", "/audit")).body.items[0]).toMatchObject({
+      action: "origin.probe",
+      subject: id,
+      detail: { skills: 2, rejected: 1 },
+    });
+  });
+
+  it("again keeps the first sighting and moves the last", async () => {
+    const id = await origin("pending");
+    const [before] = await versions(id);
+    await call("POST", `/origins/${id}/probe`);
+    const [after] = await versions(id);
+    expect(after.firstSeenAt).toBe(before.firstSeenAt);
+    expect(after.lastSeenAt).toBeGreaterThan(before.lastSeenAt);
+  });
+
+  it("a failing publisher is a result with a code, and what was probed before stays", async () => {
+    const id = await origin("pending");
+    const before = (await call("GET", `/origins/${id}`)).body;
+    publishers.set(ORIGIN, {
+      ok: false,
+      code: "no_skills",
+      message: "The llms.txt lists no skill.",
+      rejected: [
+        { scope: null, name: "sum", subject: "skill", code: "bad_metadata", message: "The metadata is not JSON." },
+      ],
+    });
+    const { status, body } = await call("POST", `/origins/${id}/probe`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      probedAt: before.probedAt,
+      fetchedAt: null,
+      error: { code: "no_skills", message: "The llms.txt lists no skill." },
+      skills: [],
+      rejected: [{ name: "sum", code: "bad_metadata" }],
+    });
+    expect((await call("GET", `/origins/${id}`)).body).toEqual(before);
+    expect((await call("GET", "/audit")).body.items[0]).toMatchObject({
+      action: "origin.probe",
+      detail: { error: "no_skills" },
+    });
+  });
+
+  it("[code:bad_state] never contacts a revoked origin", async () => {
+    const id = await origin("revoked");
+    expect((await call("POST", `/origins/${id}/probe`)).body).toMatchObject({ status: 409, code: "bad_state", id });
+  });
+
+  it("[budget:versions] keeps the 20 unapproved versions of a skill seen last, and every approved one", async () => {
+    const id = await origin("active");
+    const insert = testEnv.DB.prepare("INSERT INTO skills VALUES (?1, '', 'sum', ?2, ?3, ?3, NULL, NULL)");
+    await testEnv.DB.batch(
+      Array.from({ length: MAX_UNAPPROVED_VERSIONS }, (_, i) => insert.bind(id, `${i}`.padStart(64, "0"), 10 + i)),
+    );
+    const hashes = async () => (await versions(id)).map((v: { toolSha256: string }) => v.toolSha256);
+    await call("POST", `/origins/${id}/probe`);
+    expect(await hashes()).toContain("0".repeat(64));
+    publishers.set(ORIGIN, found(["sum", "f"]));
+    await call("POST", `/origins/${id}/probe`);
+    const kept = await hashes();
+    expect(kept).not.toContain("0".repeat(64));
+    expect(kept).toContain(`${1}`.padStart(64, "0"));
+    expect(kept).toContain("f".repeat(64));
+    expect(kept).toContain("a".repeat(64));
+    expect(kept.length).toBe(MAX_UNAPPROVED_VERSIONS + 1);
+  });
+
+  it("[budget:skills] records 256 skills", async () => {
+    const id = await register(ORIGIN);
+    publishers.set(ORIGIN, found(...Array.from({ length: 256 }, (_, i) => [`skill_${i}`, "a"] as const)));
+    expect((await call("POST", `/origins/${id}/probe`)).body.skills.length).toBe(256);
+    expect((await call("POST", `/origins/${id}/activate`)).body.status).toBe("active");
+  });
+});
+
+describe("the states of an origin", () => {
+  const steps = ["activate", "suspend", "revoke"] as const;
+  const next: Record<string, Partial<Record<(typeof steps)[number], string>>> = {
+    pending: { activate: "active", revoke: "revoked" },
+    active: { suspend: "suspended", revoke: "revoked" },
+    suspended: { activate: "active", revoke: "revoked" },
+    revoked: {},
+  };
+  for (const state of ["pending", "active", "suspended", "revoked"] as const) {
+    for (const step of steps) {
+      const target = next[state]?.[step];
+      it(`${target === undefined ? "[code:bad_state] " : ""}${step} of a ${state} one leads to ${target ?? "409"}`, async () => {
+        const id = await origin(state);
+        const rows = (await call("GET", "/audit")).body.items.length;
+        const { status, body } = await call("POST", `/origins/${id}/${step}`);
+        expect(status).toBe(target === undefined ? 409 : 200);
+        if (target === undefined) expect(body).toMatchObject({ code: "bad_state", id });
+        else expect(body).toMatchObject({ id, status: target });
+        expect((await call("GET", `/origins/${id}`)).body.status).toBe(target ?? state);
+        expect((await call("GET", "/audit")).body.items.length).toBe(rows + (target === undefined ? 0 : 1));
+      });
+    }
+  }
+
+  it("[code:bad_state] one of two suspensions at once wins", async () => {
+    const id = await origin("active");
+    const answers = await Promise.all([1, 2, 3].map(() => call("POST", `/origins/${id}/suspend`)));
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409, 409]);
+    expect(await verifyAuditChain(registry)).toMatchObject({ ok: true });
+  });
+});
+
+describe("activating", () => {
+  it("approves exactly the hashes just probed, by whom and when", async () => {
+    const id = await register(ORIGIN);
+    publishers.set(ORIGIN, found(["sum", "a"], ["gone", "b"]));
+    await call("POST", `/origins/${id}/probe`);
+    publishers.set(ORIGIN, found(["sum", "c"]));
+    const probe = (await call("POST", `/origins/${id}/probe`)).body;
+    const { body } = await call("POST", `/origins/${id}/activate`, { probedAt: probe.probedAt });
+    expect(body.status).toBe("active");
+    const approved = (await versions(id)).filter((v: { approvedAt: number | null }) => v.approvedAt !== null);
+    expect(approved).toMatchObject([
+      { name: "sum", toolSha256: "c".repeat(64), approvedAt: body.updatedAt, approvedBy: "admin-token" },
+    ]);
+    expect((await call("GET", "/audit")).body.items[0]).toMatchObject({
+      action: "origin.activate",
+      detail: { from: "pending", approved: [{ scope: null, name: "sum", toolSha256: "c".repeat(64) }] },
+    });
+    expect((await call("POST", `/origins/${id}/probe`)).body.skills).toMatchObject([{ approvedAt: body.updatedAt }]);
+  });
+
+  it("keeps the first approval of a version approved before", async () => {
+    const id = await origin("suspended");
+    const [before] = await versions(id);
+    await call("POST", `/origins/${id}/activate`);
+    expect(await versions(id)).toMatchObject([{ approvedAt: before.approvedAt }]);
+  });
+
+  it("without any probe probes first and approves what that finds", async () => {
+    const id = await register(ORIGIN);
+    publishers.set(ORIGIN, found(["sum", "a"]));
+    expect((await call("POST", `/origins/${id}/activate`)).body).toMatchObject({ status: "active" });
+    expect(await versions(id)).toMatchObject([{ name: "sum", approvedBy: "admin-token" }]);
+  });
+
+  it("[code:probe_changed] refuses when another probe than the reviewed one is the latest", async () => {
+    const id = await origin("pending");
+    const reviewed = (await call("GET", `/origins/${id}`)).body.probedAt;
+    await call("POST", `/origins/${id}/probe`);
+    const { body } = await call("POST", `/origins/${id}/activate`, { probedAt: reviewed });
+    expect(body).toMatchObject({ status: 409, code: "probe_changed", id });
+    expect((await call("GET", `/origins/${id}`)).body.status).toBe("pending");
+  });
+
+  it("[budget:probe age] relies on a probe of up to 15 minutes", async () => {
+    const id = await origin("pending");
+    await age(id, PROBE_FRESH_MS - 5_000);
+    publishers.clear();
+    expect((await call("POST", `/origins/${id}/activate`)).body.status).toBe("active");
+  });
+
+  it("[budget:probe age] probes anew after 15 minutes, and goes on where nothing changed", async () => {
+    const id = await origin("pending");
+    await age(id, PROBE_FRESH_MS + 1);
+    const { probedAt } = (await call("GET", `/origins/${id}`)).body;
+    const { body } = await call("POST", `/origins/${id}/activate`, { probedAt });
+    expect(body.status).toBe("active");
+    expect(body.probedAt).toBeGreaterThan(probedAt);
+  });
+
+  it("[code:probe_changed] stops where the skills are others than those probed 15 minutes ago; a second try approves them", async () => {
+    const id = await origin("pending");
+    await age(id, PROBE_FRESH_MS + 1);
+    publishers.set(ORIGIN, found(["sum", "b"]));
+    expect((await call("POST", `/origins/${id}/activate`)).body).toMatchObject({ status: 409, code: "probe_changed" });
+    expect((await versions(id)).filter((v: { approvedAt: number | null }) => v.approvedAt !== null)).toEqual([]);
+    expect((await call("POST", `/origins/${id}/activate`)).body.status).toBe("active");
+  });
+
+  it("[code:discovery_failed] says why when the origin cannot be probed", async () => {
+    const id = await register(ORIGIN);
+    const { headers, body } = await call("POST", `/origins/${id}/activate`);
+    expect(body).toMatchObject({ status: 502, code: "discovery_failed", detail: "The origin does not answer.", id });
+    expect(headers.get("Retry-After")).not.toBeNull();
+  });
+
+  it("[code:no_skills] needs a skill to approve", async () => {
+    const id = await register(ORIGIN);
+    publishers.set(ORIGIN, found());
+    await call("POST", `/origins/${id}/probe`);
+    expect((await call("POST", `/origins/${id}/activate`)).body).toMatchObject({ status: 502, code: "no_skills" });
+    expect((await call("GET", `/origins/${id}`)).body.status).toBe("pending");
+  });
+
+  it("[code:bad_request] names a wrong member", async () => {
+    const id = await origin("pending");
+    expect((await call("POST", `/origins/${id}/activate`, { probedAt: "now" })).body.errors).toMatchObject([
+      { field: "probedAt" },
+    ]);
+  });
+});

@@ -1,6 +1,8 @@
 import { type Context, Hono } from "hono";
 
 const SLOW_MS = 60_000;
+/** Long enough for what was sent before to arrive. */
+const FLUSH_MS = 100;
 const HUGE_BYTES = 100_000_000;
 
 /** A publisher's API that behaves as badly as HTTP allows. Every answer is bounded in bytes and time. */
@@ -36,13 +38,15 @@ app.get("/api/stalled", (c) =>
 );
 
 /** Announces a thousand bytes and breaks off after ten. */
-app.get("/api/broken", () => {
+app.get("/api/broken", (c) => {
   const { readable, writable } = new FixedLengthStream(1000);
   const writer = writable.getWriter();
-  void writer
-    .write(bytes("Ten bytes."))
-    .then(() => writer.abort(new Error("broken on purpose")))
-    .catch(() => undefined);
+  const write = async () => {
+    await writer.write(bytes("Ten bytes."));
+    await wait(FLUSH_MS);
+    await writer.abort(new Error("broken on purpose"));
+  };
+  c.executionCtx.waitUntil(write().catch(() => undefined));
   return new Response(readable, { headers: { "Content-Type": "text/plain" } });
 });
 

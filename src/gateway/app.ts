@@ -7,7 +7,13 @@ import { browserOrigins } from "./cors.ts";
 import { GatewayError } from "./errors.ts";
 import { healthz, readyz } from "./health.ts";
 import { chooseOrigin, fetchRelease, limitCalls, readMessage, requireGrant, serveMcp } from "./mcp.ts";
-import { answerError, type GatewayContext, type GatewayMiddleware, requireSettings, trackRequest } from "./request-context.ts";
+import {
+  answerError,
+  type GatewayContext,
+  type GatewayMiddleware,
+  requireSettings,
+  trackRequest,
+} from "./request-context.ts";
 import { welcome } from "./welcome.ts";
 
 /** Every route of the gateway, and for each the steps of a request in the order in which they run (DESIGN §7). */

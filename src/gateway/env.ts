@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { DEFAULT_DISCOVERY_LIMITS, DEFAULT_SANDBOX_LIMITS, type DiscoveryLimits, type SandboxLimits } from "../core/limits.ts";
+import {
+  DEFAULT_DISCOVERY_LIMITS,
+  DEFAULT_SANDBOX_LIMITS,
+  type DiscoveryLimits,
+  type SandboxLimits,
+} from "../core/limits.ts";
+import { jspiApi } from "../core/sandbox/engine.ts";
 import type { OriginHub } from "./durable/origin-hub.ts";
 import type { RateLimiter } from "./durable/rate-limiter.ts";
 
@@ -53,7 +59,16 @@ const MAX_INTEGER = 2 ** 31 - 1;
 function integer(fallback: number, min: number, max = MAX_INTEGER) {
   const sentence = `must be a whole number from ${min} to ${max}`;
   return z
-    .union([z.number(), z.string().regex(/^(0|[1-9]\d{0,9})$/).transform(Number)], { error: sentence })
+    .union(
+      [
+        z.number(),
+        z
+          .string()
+          .regex(/^(0|[1-9]\d{0,9})$/)
+          .transform(Number),
+      ],
+      { error: sentence },
+    )
     .refine((value) => Number.isInteger(value) && value >= min && value <= max, { error: sentence })
     .default(fallback);
 }
@@ -69,7 +84,12 @@ function list(isItem: (item: string) => boolean, sentence: string) {
   return z
     .string({ error: sentence })
     .default("")
-    .transform((text) => text.split(",").map((item) => item.trim()).filter((item) => item !== ""))
+    .transform((text) =>
+      text
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== ""),
+    )
     .refine((items) => items.every(isItem), { error: sentence });
 }
 
@@ -87,15 +107,23 @@ const SETTINGS = z.object({
   ATTESTATION_MODE: oneOf(["off", "advisory", "enforcing"], "advisory"),
   SANDBOX_ENGINE: oneOf(["auto", "jspi", "asyncify"], "auto"),
   ALLOW_LOOPBACK_ORIGINS: oneOf(["true", "false"], "false"),
-  ALLOWED_BROWSER_ORIGINS: list(isWebOrigin, "must be a comma-separated list of web origins such as https://app.example"),
-  PUBLIC_HOSTS: list((item) => HOST.test(item), "must be a comma-separated list of lower-case hosts such as gate.example"),
+  ALLOWED_BROWSER_ORIGINS: list(
+    isWebOrigin,
+    "must be a comma-separated list of web origins such as https://app.example",
+  ),
+  PUBLIC_HOSTS: list(
+    (item) => HOST.test(item),
+    "must be a comma-separated list of lower-case hosts such as gate.example",
+  ),
   ADMIN_HOST: z
     .string()
     .refine((text) => text === "" || HOST.test(text), { error: "must be one lower-case host such as admin.example" })
     .default(""),
   ADMIN_TOKEN: z
     .string()
-    .refine((text) => text === "" || /^[\x21-\x7e]{16,512}$/.test(text), { error: "must be 16 to 512 visible ASCII characters" })
+    .refine((text) => text === "" || /^[\x21-\x7e]{16,512}$/.test(text), {
+      error: "must be 16 to 512 visible ASCII characters",
+    })
     .default(""),
   STALE_IF_ERROR_S: integer(86_400, 0, 30 * 86_400),
   AUTH_FAILURES_PER_MINUTE: integer(120, 1, 1_000_000),
@@ -161,13 +189,13 @@ export function readSettings(env: Env): SettingsResult {
 function parseSettings(env: Env): SettingsResult {
   const answer = SETTINGS.safeParse(Object.fromEntries(SETTING_NAMES.map((name) => [name, env[name]])));
   if (!answer.success) {
-    const problems = answer.error.issues.map((issue) => {
-      const name = String(issue.path[0]);
-      return { name, message: `The setting ${name} ${issue.message}.` };
-    });
+    const problems = answer.error.issues.map((issue) => badSetting(String(issue.path[0]), issue.message));
     return { ok: false, problems: problems as [BadSetting, ...BadSetting[]] };
   }
   const value = answer.data;
+  if (value.SANDBOX_ENGINE === "jspi" && jspiApi() === null) {
+    return { ok: false, problems: [badSetting("SANDBOX_ENGINE", "must not be jspi on a platform without it")] };
+  }
   return {
     ok: true,
     settings: {
@@ -222,4 +250,8 @@ function parseSettings(env: Env): SettingsResult {
       },
     },
   };
+}
+
+function badSetting(name: string, rule: string): BadSetting {
+  return { name, message: `The setting ${name} ${rule}.` };
 }

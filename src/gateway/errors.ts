@@ -39,7 +39,11 @@ export interface ErrorKind {
 export const ERRORS: Readonly<Record<GatewayErrorCode, ErrorKind>> = {
   bad_json: { status: 400, rpcCode: -31400, sentence: "The request body is not valid JSON." },
   bad_origin: { status: 400, rpcCode: -31400, sentence: "The origin is not a valid publisher address." },
-  origin_conflict: { status: 400, rpcCode: -31400, sentence: "The request names more than one origin, and they differ." },
+  origin_conflict: {
+    status: 400,
+    rpcCode: -31400,
+    sentence: "The request names more than one origin, and they differ.",
+  },
   missing_origin: {
     status: 400,
     rpcCode: -31400,
@@ -59,12 +63,26 @@ export const ERRORS: Readonly<Record<GatewayErrorCode, ErrorKind>> = {
   },
   rate_limited: { status: 429, rpcCode: -31429, sentence: "Too many requests; try again later.", retryAfter: 60 },
   quota_exhausted: { status: 429, rpcCode: -31429, sentence: "The client's daily quota is used up.", retryAfter: 3600 },
-  internal: { status: 500, rpcCode: -31500, sentence: "The gateway failed; the request id identifies the failure in its log." },
-  discovery_failed: { status: 502, rpcCode: -31502, sentence: "The origin's skills could not be read.", retryAfter: 10 },
+  internal: {
+    status: 500,
+    rpcCode: -31500,
+    sentence: "The gateway failed; the request id identifies the failure in its log.",
+  },
+  discovery_failed: {
+    status: 502,
+    rpcCode: -31502,
+    sentence: "The origin's skills could not be read.",
+    retryAfter: 10,
+  },
   no_skills: { status: 502, rpcCode: -31502, sentence: "The origin offers no skill that can be used.", retryAfter: 10 },
   limiter_unavailable: { status: 503, rpcCode: -31503, sentence: "The rate limiter did not answer.", retryAfter: 2 },
   pool_exhausted: { status: 503, rpcCode: -31503, sentence: "Every sandbox is busy.", retryAfter: 2 },
-  policy_unavailable: { status: 503, rpcCode: -31503, sentence: "The gateway's configuration cannot be read.", retryAfter: 5 },
+  policy_unavailable: {
+    status: 503,
+    rpcCode: -31503,
+    sentence: "The gateway's configuration cannot be read.",
+    retryAfter: 5,
+  },
   bad_setting: { status: 503, rpcCode: -31503, sentence: "A setting of the gateway is not valid.", retryAfter: 60 },
 };
 

@@ -25,7 +25,28 @@ function isPlainJson(headers: Headers): boolean {
   const [type = "", ...parameters] = (headers.get("Content-Type") ?? "").toLowerCase().split(";");
   if (type.trim() !== "application/json") return false;
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
-  if (charset !== undefined && !["utf-8", "utf8"].includes(charset.slice("charset=".length).replaceAll('"', ""))) return false;
+  if (charset !== undefined && !["utf-8", "utf8"].includes(charset.slice("charset=".length).replaceAll('"', "")))
+    return false;
   const encoding = headers.get("Content-Encoding");
   return encoding === null || encoding.trim().toLowerCase() === "identity";
+}
+
+/** Longest value of a header that MCP defines, characters. */
+export const MAX_MCP_HEADER_CHARS = 8_192;
+
+/**
+ * Refuses MCP headers that no client has a reason to send, before anything decodes or compares them. What they say is the MCP core's
+ * affair.
+ *
+ * @throws {GatewayError} `bad_header`.
+ */
+export function checkMcpHeaders(headers: Headers): void {
+  for (const [name, value] of headers) {
+    if (name.startsWith("mcp-") && value.length > MAX_MCP_HEADER_CHARS) {
+      // The name may be anything a token may be, but it is short and visible ASCII.
+      throw new GatewayError("bad_header", {
+        message: `The header ${name.slice(0, 64)} is longer than ${MAX_MCP_HEADER_CHARS} characters.`,
+      });
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import { withDeadline } from "../deadline.ts";
-import type { RateState, Verdict } from "../durable/sliding-window.ts";
+import type { Allowance, RateState, Verdict } from "../durable/sliding-window.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import type { ClientPolicy } from "./policy.ts";
@@ -34,13 +34,14 @@ export async function takeCall(env: Env, client: ClientPolicy, report: (rate: Ra
       });
 }
 
-async function askLimiter(
-  env: Env,
-  clientId: string,
-  allowance: { rpm: number | null; dailyQuota: number | null },
-): Promise<Verdict> {
+/** The object's method as a caller sees it. */
+interface Limiter {
+  take(allowance: Allowance): Promise<Verdict>;
+}
+
+async function askLimiter(env: Env, clientId: string, allowance: Allowance): Promise<Verdict> {
   try {
-    const stub = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(clientId));
+    const stub = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(clientId)) as unknown as Limiter;
     return await withDeadline(stub.take(allowance), LIMITER_TIMEOUT_MS);
   } catch {
     throw new GatewayError("limiter_unavailable");

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { discover } from "../../core/discovery/discover.ts";
 import { DiscoveryError } from "../../core/discovery/discovery-error.ts";
-import type { Release } from "../../core/discovery/release.ts";
+import type { Rejection, Release } from "../../core/discovery/release.ts";
 import { type CanonicalOrigin, OriginError, parseOrigin } from "../../core/origin.ts";
 import { type Env, readSettings, type Settings } from "../env.ts";
 import { publisherFetch } from "../releases/publisher-fetch.ts";
@@ -19,6 +19,8 @@ export interface HubFailure {
   readonly code: "discovery_failed" | "no_skills";
   /** One English sentence, fit for any caller. */
   readonly message: string;
+  /** Lines that might have been meant to be executable, and what is wrong with them: for the operator. */
+  readonly rejected: readonly Rejection[];
 }
 
 /** `hub`: the hub had it. `miss`: it was fetched for this request. `stale`: the origin fails, this is the last known good one. */
@@ -143,6 +145,7 @@ async function discoverNow(env: Env, origin: CanonicalOrigin): Promise<Release> 
     fetch: publisherFetch(env),
     sandbox: sandboxFor(settings),
     limits: settings.discovery,
+    loadGas: settings.sandbox.loadGas,
     now: Date.now,
   });
 }
@@ -153,10 +156,10 @@ function checked(origin: string, settings: Settings): CanonicalOrigin {
 }
 
 function toFailure(error: unknown): HubFailure {
-  if (error instanceof DiscoveryError) return { code: error.code, message: error.message };
-  if (error instanceof OriginError) return { code: "discovery_failed", message: error.message };
+  if (error instanceof DiscoveryError) return { code: error.code, message: error.message, rejected: error.rejected };
+  if (error instanceof OriginError) return { code: "discovery_failed", message: error.message, rejected: [] };
   console.error(JSON.stringify({ event: "discovery_crashed", error: String(error) }));
-  return { code: "discovery_failed", message: "The origin's skills could not be read." };
+  return { code: "discovery_failed", message: "The origin's skills could not be read.", rejected: [] };
 }
 
 function answer(state: HubState, { version, release }: HeldRelease, knownVersion: string | null): HubAnswer {

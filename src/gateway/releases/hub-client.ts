@@ -33,7 +33,7 @@ export type ProbeResult =
       readonly attestations: number;
       readonly rejected: readonly Rejection[];
     }
-  | { readonly ok: false; readonly code: HubFailure["code"]; readonly message: string };
+  | ({ readonly ok: false } & HubFailure);
 
 /**
  * Has the origin's hub discover it now, whatever is cached, and returns the facts without the artifacts' bytes.
@@ -41,14 +41,17 @@ export type ProbeResult =
  * @throws where the hub itself does not answer; a failing publisher is a result.
  */
 export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<ProbeResult> {
-  const answer = await withDeadline(hub(env, origin).probe(origin) as unknown as Promise<HubAnswer>, HUB_TIMEOUT_MS);
+  const answer = await withDeadline(hub(env, origin).probe(origin), HUB_TIMEOUT_MS);
   if (!answer.ok) return { ok: false, ...answer.failure };
   const { release } = answer;
   if (release === null) throw new Error("A probe always returns the release.");
   return {
     ok: true,
     fetchedAt: release.fetchedAt,
-    skills: release.skills.map(({ source: _, recipe, ...skill }) => ({ ...skill, recipeSha256: recipe?.sha256 ?? null })),
+    skills: release.skills.map(({ source: _, recipe, ...skill }) => ({
+      ...skill,
+      recipeSha256: recipe?.sha256 ?? null,
+    })),
     prose: release.prose,
     memories: release.memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes: bytes.length })),
     attestations: release.attestations.length,
@@ -58,14 +61,17 @@ export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<Pr
 
 /** Asks the origin's hub for its release; its bytes travel only when `knownVersion` is another. */
 export function askHub(env: Env, origin: CanonicalOrigin, knownVersion: string | null): Promise<HubAnswer> {
-  return withDeadline(hub(env, origin).get(origin, knownVersion) as unknown as Promise<HubAnswer>, HUB_TIMEOUT_MS);
+  return withDeadline(hub(env, origin).get(origin, knownVersion), HUB_TIMEOUT_MS);
 }
 
 /** Has the hub refresh its release where it is not fresh. */
 export async function wakeHub(env: Env, origin: CanonicalOrigin): Promise<void> {
-  await withDeadline(hub(env, origin).wake(origin) as unknown as Promise<void>, HUB_TIMEOUT_MS);
+  await withDeadline(hub(env, origin).wake(origin), HUB_TIMEOUT_MS);
 }
 
-function hub(env: Env, origin: CanonicalOrigin): DurableObjectStub<OriginHub> {
-  return env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+/** The hub's methods as a caller sees them; the platform's own type of a stub recurses without end on JSON values. */
+type HubStub = Pick<OriginHub, "get" | "probe" | "wake">;
+
+function hub(env: Env, origin: CanonicalOrigin): HubStub {
+  return env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin)) as unknown as HubStub;
 }

@@ -1,0 +1,102 @@
+import { admit } from "../core/catalog.ts";
+import type { CallReport } from "../core/serve.ts";
+import { createProvider } from "../core/serve.ts";
+import { VERSION } from "../core/version.ts";
+import { rateHeaders, takeCall } from "./auth/limit.ts";
+import { policyOf } from "./auth/policy.ts";
+import { GatewayError } from "./errors.ts";
+import type { RequestLog } from "./log.ts";
+import { checkMcpHeaders, readJsonText } from "./mcp-body.ts";
+import { answerMessage, readMessageText } from "./mcp-message.ts";
+import { originRules, requestedOrigin } from "./mcp-origin.ts";
+import { isCallDue, noteCall } from "./releases/last-called.ts";
+import { publisherFetch } from "./releases/publisher-fetch.ts";
+import { releases } from "./releases/release-cache.ts";
+import { type GatewayMiddleware, moment } from "./request-context.ts";
+import { sandboxFor } from "./sandbox.ts";
+
+const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION };
+
+/** Methods that the log names; any other text in its place is the caller's own and stays out of it. */
+const KNOWN_METHOD =
+  /^(?:initialize|ping|server\/discover|tools\/(?:list|call)|resources\/(?:list|read|templates\/list)|prompts\/(?:list|get)|notifications\/(?:initialized|cancelled|progress))$/;
+
+/** Counts the call against the client's limits. Every authenticated POST counts, whatever becomes of it. */
+export const limitCalls: GatewayMiddleware = async (c, next) => {
+  const report = (rate: Parameters<typeof rateHeaders>[0]) => {
+    c.get("answerHeaders").push(...rateHeaders(rate, Date.now()));
+  };
+  await c.get("log").time("limiter", () => takeCall(c.env, c.get("client"), report));
+  await next();
+};
+
+/** Reads the body and, in it, the message. From here on refusals carry the message's id. */
+export const readMessage: GatewayMiddleware = async (c, next) => {
+  checkMcpHeaders(c.req.raw.headers);
+  const text = await c.get("log").time("body", () => readJsonText(c.req.raw, c.get("settings").maxBodyBytes));
+  const message = readMessageText(text);
+  if (message instanceof Response) return message;
+  c.set("message", message);
+  c.get("log").method = KNOWN_METHOD.test(message.method) ? message.method : "other";
+  return next();
+};
+
+/** Finds out which publisher is meant. */
+export const chooseOrigin: GatewayMiddleware = async (c, next) => {
+  const url = new URL(c.req.url);
+  const origin = requestedOrigin(url, originRules(c.get("settings"), url));
+  c.set("origin", origin);
+  c.get("log").origin = origin;
+  await next();
+};
+
+/** Lets the client through to origins that are active and granted to it; to all others it is told the same thing. */
+export const requireGrant: GatewayMiddleware = async (c, next) => {
+  const policy = policyOf(c.env.DB);
+  const found = await c.get("log").time("policy", () => policy.grant(c.get("client"), c.get("origin"), moment(c)));
+  if (found === null) throw new GatewayError("origin_forbidden");
+  c.set("originPolicy", found);
+  const now = Date.now();
+  if (isCallDue(found.originId, now)) c.executionCtx.waitUntil(noteCall(c.env.DB, found.originId, now));
+  await next();
+};
+
+/** Gets the origin's release: from memory, or from its hub. */
+export const fetchRelease: GatewayMiddleware = async (c, next) => {
+  const log = c.get("log");
+  log.discovery = "miss";
+  const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+  try {
+    const { state, release } = await log.time("release", () => releases.get(c.env, c.get("origin"), waitUntil));
+    log.discovery = state;
+    c.set("release", release);
+  } finally {
+    c.get("answerHeaders").push(["X-Gw-Discovery", log.discovery]);
+  }
+  await next();
+};
+
+/** Admits what this client may use of the release, and answers its message. */
+export const serveMcp: GatewayMiddleware = async (c) => {
+  const log = c.get("log");
+  const settings = c.get("settings");
+  const policy = { status: c.get("originPolicy").status, granted: true };
+  const catalog = admit(c.get("release"), policy, Date.now());
+  if (catalog.skills.length === 0) throw new GatewayError("no_skills");
+  const provider = createProvider(catalog, {
+    sandbox: sandboxFor(settings),
+    fetch: publisherFetch(c.env),
+    limits: settings.sandbox,
+    serverInfo: SERVER_INFO,
+    client: c.get("client").clientId,
+    onCall: (report) => noteOutcome(log, report),
+  });
+  return log.time("serve", () => answerMessage(c.get("message"), provider));
+};
+
+function noteOutcome(log: RequestLog, { tool, toolSha256, code, gasUsed }: CallReport): void {
+  log.tool = tool;
+  log.toolSha256 = toolSha256;
+  log.outcome = code;
+  log.gasUsed = gasUsed;
+}

@@ -1,0 +1,406 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { junkFailures, unknownFailures } from "../../src/gateway/auth/failures.ts";
+import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
+import { createToken } from "../../src/gateway/auth/token.ts";
+import { addClient, addOrigin, env, mcp, migrate, type RpcAnswer, rpc, send } from "./gateway-fixture.ts";
+
+beforeAll(migrate);
+
+/** Before an id is known: `{"error", "message"}`. */
+async function expectPlain(
+  response: Response,
+  status: number,
+  code: string,
+): Promise<{ error: string; message: string }> {
+  const body = (await response.json()) as { error: string; message: string };
+  expect([response.status, body.error]).toEqual([status, code]);
+  expect(body.message).toMatch(/^[A-Z].*\.$/s);
+  expect(Object.keys(body).sort()).toEqual(["error", "message"]);
+  expectCommon(response);
+  return body;
+}
+
+/** After: a JSON-RPC error with the same status. */
+async function expectRpc(response: Response, status: number, code: string): Promise<RpcAnswer> {
+  const body = (await response.json()) as RpcAnswer;
+  expect([response.status, body.error?.data?.code, body.id]).toEqual([status, code, 1]);
+  const number = body.error?.code ?? 0;
+  expect(number < -32768 || number > -32000).toBe(true);
+  expectCommon(response);
+  return body;
+}
+
+function expectCommon(response: Response): void {
+  expect(response.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+  expect(response.headers.get("Content-Type")).toMatch(/^application\/json/);
+  expect(response.headers.get("X-Content-Type-Options")).toBe("nosniff");
+  expect(response.headers.get("Cache-Control")).toBe("no-store");
+  if (response.status === 429 || response.status === 503) {
+    expect(Number(response.headers.get("Retry-After"))).toBeGreaterThanOrEqual(1);
+  }
+}
+
+const post = (body: BodyInit, token: string, headers: Record<string, string> = {}): RequestInit => ({
+  method: "POST",
+  headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}`, ...headers },
+  body,
+});
+
+describe("400", () => {
+  it.each(["", "{", "nonsense", "{'a':1}", '{"jsonrpc":"2.0","id":1,', "\u0000"])(
+    "[code:bad_json] for the body %j",
+    async (body) => {
+      const { token } = await addClient();
+      await expectPlain(await send("/mcp?origin=https://a.example", post(body, token)), 400, "bad_json");
+    },
+  );
+
+  it("[code:bad_json] for a body that is not UTF-8", async () => {
+    const { token } = await addClient();
+    const body = Uint8Array.of(0x22, 0xff, 0x22);
+    await expectPlain(await send("/mcp?origin=https://a.example", post(body, token)), 400, "bad_json");
+  });
+
+  it.each([
+    "http://shop.example",
+    "https://127.0.0.1",
+    "https://user:pw@shop.example",
+    "https://shop.example/?a=1",
+    "ftp://shop.example",
+    "shop.example",
+    "https://gate.example",
+    "https://localhost",
+    "data:x",
+  ])("[code:bad_origin] for ?origin=%s", async (origin) => {
+    const { token } = await addClient();
+    await expectRpc(await rpc(mcp(origin), "ping", { token }), 400, "bad_origin");
+  });
+
+  it.each([
+    "/mcp/shop.example%2Fbase",
+    "/mcp/https://shop.example",
+    "/mcp/user@shop.example",
+    "/mcp/127.0.0.1",
+    "/mcp/shop.example/a%2Fb",
+  ])("[code:bad_origin] for %s", async (path) => {
+    const { token } = await addClient();
+    await expectRpc(await rpc(path, "ping", { token }), 400, "bad_origin");
+  });
+
+  it("[code:origin_conflict] when query and path, or two queries, differ", async () => {
+    const { token } = await addClient();
+    for (const path of [
+      "/mcp/a.example?origin=https://b.example",
+      "/mcp?origin=https://a.example&origin=https://b.example",
+    ]) {
+      await expectRpc(await rpc(path, "ping", { token }), 400, "origin_conflict");
+    }
+  });
+
+  it.each(["/mcp", "/mcp/", "/mcp?origin=", "/mcp?ORIGIN=https://a.example"])(
+    "[code:missing_origin] for %s",
+    async (path) => {
+      const { token } = await addClient();
+      await expectRpc(await rpc(path, "ping", { token }), 400, "missing_origin");
+    },
+  );
+
+  it("[code:bad_header] for a header that no MCP client sends", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const headers = { "Mcp-Name": "n".repeat(9_000) };
+    const response = await rpc(mcp(origin), "ping", { token, headers });
+    await expectPlain(response, 400, "bad_header");
+  });
+});
+
+describe("401", () => {
+  it("[code:unauthorized] is one and the same answer for missing, malformed, unknown, expired, revoked and suspended", async () => {
+    const { origin } = await addOrigin();
+    const expired = await addClient({ expiresAt: 1 });
+    const revoked = await addClient({ revokedAt: 1 });
+    const suspended = await addClient({ status: "suspended" });
+    const answers = new Set<string>();
+    for (const authorization of [
+      undefined,
+      "",
+      "Bearer",
+      "Bearer ",
+      "Basic abc",
+      "Bearer junk",
+      `Bearer ${createToken()}`,
+      `Bearer ${expired.token}`,
+      `Bearer ${revoked.token}`,
+      `Bearer ${suspended.token}`,
+    ]) {
+      const headers = authorization === undefined ? {} : { Authorization: authorization };
+      const response = await rpc(mcp(origin), "ping", { headers });
+      expect(response.headers.get("WWW-Authenticate")).toBe("Bearer");
+      expect(response.headers.has("X-Gw-Client")).toBe(false);
+      const body = await expectPlain(response, 401, "unauthorized");
+      const kept = [...response.headers].filter(([name]) => name !== "x-request-id");
+      answers.add(JSON.stringify([kept, body]));
+    }
+    expect(answers.size).toBe(1);
+  });
+});
+
+describe("403", () => {
+  it("[code:origin_forbidden] is byte-identical for unknown, not granted, pending, suspended and revoked origins", async () => {
+    const granted = await addOrigin();
+    const { token } = await addClient({ grants: [granted.id] });
+    const all = await addClient();
+    const bodies = new Set<string>();
+    const origins: [string, string][] = [
+      ["https://never-registered.example", token],
+      ["https://never-registered.example", all.token],
+      [(await addOrigin()).origin, token],
+    ];
+    for (const status of ["pending", "suspended", "revoked"] as const) {
+      origins.push([(await addOrigin("good", status)).origin, all.token]);
+    }
+    for (const [origin, bearer] of origins) {
+      const response = await rpc(mcp(origin), "ping", { token: bearer });
+      await expectRpc(response.clone(), 403, "origin_forbidden");
+      const kept = [...response.headers].filter(([name]) => !["x-request-id", "x-gw-client"].includes(name));
+      bodies.add(JSON.stringify([kept, await response.text()]));
+    }
+    expect(bodies.size).toBe(1);
+    expect((await rpc(mcp(granted.origin), "ping", { token })).status).toBe(200);
+  });
+
+  it("[code:browser_origin] for a page of a web origin that is not allowed, before anything else", async () => {
+    for (const method of ["POST", "OPTIONS", "GET"]) {
+      const response = await send("/mcp", { method, headers: { Origin: "https://evil.example" } });
+      await expectPlain(response, 403, "browser_origin");
+      expect(response.headers.has("Access-Control-Allow-Origin")).toBe(false);
+    }
+  });
+
+  it("[code:browser_origin] when DNS rebinding makes Host and Origin agree", async () => {
+    const response = await send("http://evil.example/mcp", {
+      method: "POST",
+      headers: { Origin: "http://evil.example" },
+    });
+    await expectPlain(response, 403, "browser_origin");
+  });
+});
+
+describe("404, 405, 413, 415", () => {
+  it.each(["/nothing", "/mcpx", "/.well-known/oauth-protected-resource", "/%00", "//"])(
+    "[code:not_found] for %s",
+    async (path) => {
+      await expectPlain(await send(`https://gate.example${path}`), 404, "not_found");
+    },
+  );
+
+  it.each(["GET", "DELETE", "PUT", "PATCH", "OPTIONS"])(
+    "[code:method_not_allowed] for %s /mcp, with Allow",
+    async (method) => {
+      for (const path of ["/mcp", "/mcp/shop.example"]) {
+        const response = await send(path, { method });
+        expect(response.headers.get("Allow")).toBe("POST, OPTIONS");
+        await expectPlain(response, 405, "method_not_allowed");
+      }
+    },
+  );
+
+  it("[code:method_not_allowed] for HEAD /mcp and for POST to pages that are read", async () => {
+    expect((await send("/mcp", { method: "HEAD" })).status).toBe(405);
+    for (const path of ["/", "/healthz", "/readyz"]) {
+      const response = await send(path, { method: "POST" });
+      expect(response.headers.get("Allow")).toBe("GET, HEAD");
+      await expectPlain(response, 405, "method_not_allowed");
+    }
+  });
+
+  const padded = (bytes: number): string => {
+    const message = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+    return message + " ".repeat(bytes - message.length);
+  };
+
+  it.each([
+    [1_048_575, 200],
+    [1_048_576, 200],
+    [1_048_577, 413],
+  ])("[budget:request-body] a body of %i bytes is answered %i", async (bytes, status) => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    expect((await send(mcp(origin), post(padded(bytes), token))).status).toBe(status);
+  });
+
+  it("[code:too_large] for a streamed body without a length, without reading it to its end", async () => {
+    const { token } = await addClient();
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        sent += 65_536;
+        controller.enqueue(new Uint8Array(65_536).fill(32));
+        if (sent > 64 * 1_048_576) controller.close();
+      },
+    });
+    const response = await send("/mcp?origin=https://a.example", post(body, token));
+    await expectPlain(response, 413, "too_large");
+    expect(sent).toBeLessThan(3 * 1_048_576);
+  });
+
+  it("does not read the body of a caller it does not know", async () => {
+    const response = await send("/mcp", post("x".repeat(2_000_000), "junk"));
+    await expectPlain(response, 401, "unauthorized");
+  });
+
+  it.each([
+    [{ "Content-Type": "text/plain" }],
+    [{ "Content-Type": "" }],
+    [{ "Content-Type": "application/jsonp" }],
+    [{ "Content-Type": "application/json; charset=utf-16" }],
+    [{ "Content-Encoding": "gzip" }],
+  ])("[code:unsupported_media_type] for %j", async (headers) => {
+    const { token } = await addClient();
+    await expectPlain(await send("/mcp", post("{}", token, headers)), 415, "unsupported_media_type");
+  });
+
+  it.each(["application/json; charset=utf-8", "Application/JSON", 'application/json;charset="UTF-8"'])(
+    "takes %s",
+    async (type) => {
+      const { token } = await addClient();
+      const { origin } = await addOrigin();
+      const response = await send(
+        mcp(origin),
+        post('{"jsonrpc":"2.0","id":1,"method":"ping"}', token, { "Content-Type": type }),
+      );
+      expect(response.status).toBe(200);
+    },
+  );
+});
+
+describe("429", () => {
+  it("[code:rate_limited] with the limit's headers", async () => {
+    const { token, id } = await addClient({ rpm: 2 });
+    const { origin } = await addOrigin();
+    for (const remaining of ["1", "0"]) {
+      const response = await rpc(mcp(origin), "ping", { token });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("X-Gw-RateLimit-Limit")).toBe("2");
+      expect(response.headers.get("X-Gw-RateLimit-Remaining")).toBe(remaining);
+      expect(response.headers.get("RateLimit-Policy")).toBe('"minute";q=2;w=60');
+      expect(response.headers.get("RateLimit")).toMatch(new RegExp(`^"minute";r=${remaining};t=\\d+$`));
+    }
+    const refused = await rpc(mcp(origin), "ping", { token });
+    expect(refused.headers.get("X-Gw-Client")).toBe(id);
+    expect(Number(refused.headers.get("Retry-After"))).toBeLessThanOrEqual(61);
+    expect(Number(refused.headers.get("X-Gw-RateLimit-Reset")) * 1000).toBeGreaterThan(Date.now());
+    await expectPlain(refused, 429, "rate_limited");
+  });
+
+  it("[10.2-rpm-zero] [code:rate_limited] rpm 0 blocks, without a server error", async () => {
+    const { token } = await addClient({ rpm: 0 });
+    const response = await rpc("/mcp", "ping", { token, bindings: { RATE_LIMITER: env.BROKEN_OBJECT } });
+    expect(response.headers.get("X-Gw-RateLimit-Limit")).toBe("0");
+    await expectPlain(response, 429, "rate_limited");
+  });
+
+  it("rpm null is no limit, and costs no Durable Object", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const response = await rpc(mcp(origin), "ping", { token, bindings: { RATE_LIMITER: env.BROKEN_OBJECT } });
+    expect(response.status).toBe(200);
+    expect(response.headers.has("RateLimit")).toBe(false);
+  });
+
+  it("[code:quota_exhausted] until UTC midnight", async () => {
+    const { token } = await addClient({ dailyQuota: 1 });
+    const { origin } = await addOrigin();
+    expect((await rpc(mcp(origin), "ping", { token })).status).toBe(200);
+    const refused = await rpc(mcp(origin), "ping", { token });
+    expect(Number(refused.headers.get("Retry-After"))).toBeLessThanOrEqual(86_400);
+    await expectPlain(refused, 429, "quota_exhausted");
+  });
+
+  it("[code:rate_limited] an address that fails too often gets 429, a neighbour and a known token do not", async () => {
+    junkFailures.clear();
+    unknownFailures.clear();
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const limits = { AUTH_FAILURES_PER_MINUTE: "5" };
+    const from = { "CF-Connecting-IP": "203.0.113.9" };
+    expect((await rpc(mcp(origin), "ping", { token, headers: from, bindings: limits })).status).toBe(200);
+    for (const bearer of ["junk", createToken]) {
+      const statuses = [];
+      for (let i = 0; i < 7; i++) {
+        const guess = typeof bearer === "string" ? bearer : bearer();
+        statuses.push((await rpc("/mcp", "ping", { token: guess, headers: from, bindings: limits })).status);
+      }
+      expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    }
+    const neighbour = { "CF-Connecting-IP": "203.0.113.10" };
+    expect((await rpc("/mcp", "ping", { token: "junk", headers: neighbour, bindings: limits })).status).toBe(401);
+    expect((await rpc(mcp(origin), "ping", { token, headers: from, bindings: limits })).status).toBe(200);
+    junkFailures.clear();
+    unknownFailures.clear();
+  });
+});
+
+describe("500, 502, 503", () => {
+  it("[code:internal] says nothing of what failed", async () => {
+    const { token } = await addClient();
+    // A deployment without its database binding: a fault that no code expects.
+    const response = await rpc("/mcp", "ping", { token, bindings: { DB: undefined } });
+    const { message } = await expectPlain(response, 500, "internal");
+    expect(message).not.toMatch(/DB|undefined|TypeError|WeakMap/);
+  });
+
+  it("[code:discovery_failed] for an origin that is down, without the publisher's words", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin("down");
+    const response = await rpc(mcp(origin), "initialize", { token });
+    expect(response.headers.get("X-Gw-Discovery")).toBe("miss");
+    const body = await expectRpc(response, 502, "discovery_failed");
+    expect(JSON.stringify(body)).not.toContain("hunter2");
+  });
+
+  it.each(["prose", "bad"])("[code:no_skills] for an origin of kind %s", async (kind) => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin(kind);
+    await expectRpc(await rpc(mcp(origin), "tools/list", { token }), 502, "no_skills");
+  });
+
+  it("[code:limiter_unavailable] when the client's Durable Object fails: the call is refused", async () => {
+    const { token } = await addClient({ rpm: 100 });
+    const { origin } = await addOrigin();
+    const response = await rpc(mcp(origin), "ping", { token, bindings: { RATE_LIMITER: env.BROKEN_OBJECT } });
+    await expectPlain(response, 503, "limiter_unavailable");
+  });
+
+  it("[code:discovery_failed] when the origin's hub fails", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const response = await rpc(mcp(origin), "ping", { token, bindings: { ORIGIN_HUB: env.BROKEN_OBJECT } });
+    await expectRpc(response, 502, "discovery_failed");
+  });
+
+  it("[code:policy_unavailable] when D1 cannot be read: nobody gets in", async () => {
+    const { token } = await addClient();
+    forgetPolicy();
+    const response = await rpc("/mcp", "ping", { token, bindings: { DB: env.EMPTY_DB } });
+    await expectPlain(response, 503, "policy_unavailable");
+  });
+
+  it("[code:pool_exhausted] when no sandbox comes free in time", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin("slow");
+    const bindings = { WASM_POOL_SIZE: "1", POOL_WAIT_MS: "50" };
+    await rpc(mcp(origin), "tools/list", { token, bindings });
+    const call = (name: string) =>
+      rpc(mcp(origin), "tools/call", { token, bindings, params: { name, arguments: { a: 1, b: 2 } } });
+    const [slow, refused] = await Promise.all([call("slow"), call("sum_numbers")]);
+    expect(slow.status).toBe(200);
+    await expectRpc(refused, 503, "pool_exhausted");
+  });
+
+  it.each(["/", "/mcp", "/nothing"])("[10.1-J] [code:bad_setting] for %s, naming the setting", async (path) => {
+    const response = await send(path, { method: path === "/mcp" ? "POST" : "GET" }, { ATTESTATION_MODE: "Enforcing" });
+    const { message } = await expectPlain(response, 503, "bad_setting");
+    expect(message).toContain("ATTESTATION_MODE");
+  });
+});

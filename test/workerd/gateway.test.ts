@@ -1,0 +1,358 @@
+import { abortAllDurableObjects } from "cloudflare:test";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import type { CanonicalOrigin } from "../../src/core/origin.ts";
+import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
+import { probeOrigin } from "../../src/gateway/releases/hub-client.ts";
+import { releases } from "../../src/gateway/releases/release-cache.ts";
+import { wakeRecent } from "../../src/gateway/wake.ts";
+import { addClient, addOrigin, become, env, mcp, migrate, type RpcAnswer, rpc, seen, send } from "./gateway-fixture.ts";
+
+beforeAll(migrate);
+
+const call = (path: string, token: string, name: string, args: unknown = {}, more = {}) =>
+  rpc(path, "tools/call", { token, params: { name, arguments: args }, ...more });
+
+async function result(response: Response): Promise<Record<string, unknown>> {
+  const body = (await response.json()) as RpcAnswer;
+  if (body.result === undefined) throw new Error(JSON.stringify(body));
+  return body.result;
+}
+
+describe("a call", () => {
+  it("goes from a bearer token to a verified tool's result", async () => {
+    const { token, id } = await addClient();
+    const { origin } = await addOrigin();
+    const response = await call(mcp(origin), token, "sum_numbers", { a: 2, b: 40 });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("X-Gw-Client")).toBe(id);
+    expect(response.headers.get("X-Gw-Discovery")).toBe("miss");
+    expect(await result(response)).toMatchObject({ structuredContent: { result: 42 }, isError: false });
+  });
+
+  it("answers the path form and the query form alike", async () => {
+    const { token } = await addClient();
+    const { origin, host } = await addOrigin();
+    const lists = [];
+    for (const path of [
+      mcp(origin),
+      `/mcp/${host}`,
+      `/mcp/${host}?origin=${encodeURIComponent(origin)}`,
+      mcp(`${origin.toUpperCase().replace("HTTPS", "https")}/`),
+    ]) {
+      lists.push(JSON.stringify(await result(await rpc(path, "tools/list", { token }))));
+    }
+    expect(new Set(lists).size).toBe(1);
+  });
+
+  it("[10.1-A] may fetch from its origin more than once", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const answer = await result(await call(mcp(origin), token, "fetch_twice"));
+    expect(answer).toMatchObject({ structuredContent: { result: ["/api/one", "/api/two"] } });
+  });
+
+  it("is answered to notifications with 202 and nothing else", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const response = await send(mcp(origin), {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+      body: '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    });
+    expect([response.status, await response.text()]).toEqual([202, ""]);
+  });
+
+  it("takes the scheme of the Authorization header in any case", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const headers = { Authorization: `bEARER ${token}` };
+    expect((await rpc(mcp(origin), "ping", { headers })).status).toBe(200);
+  });
+
+  it("[10.2-client-id-header] identifies the client by our id, never by text that somebody chose", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const response = await rpc(mcp(origin), "ping", { token });
+    expect(response.headers.get("X-Gw-Client")).toMatch(/^cli_[0-9a-z_]+$/);
+  });
+
+  it("writes when the origin was last called, once a minute", async () => {
+    const { token } = await addClient();
+    const { origin, id } = await addOrigin();
+    const read = async () => {
+      const row = await env.DB.prepare("SELECT last_called_at AS at FROM origins WHERE id = ?")
+        .bind(id)
+        .first<{ at: number | null }>();
+      return row?.at ?? null;
+    };
+    await rpc(mcp(origin), "ping", { token });
+    const first = await read();
+    expect(first).toBeGreaterThan(Date.now() - 10_000);
+    await rpc(mcp(origin), "ping", { token });
+    expect(await read()).toBe(first);
+  });
+});
+
+describe("policy", () => {
+  it("is in force at once in the isolate that changed it", async () => {
+    const { token, id } = await addClient();
+    const { origin } = await addOrigin();
+    expect((await rpc(mcp(origin), "ping", { token })).status).toBe(200);
+    await env.DB.prepare("UPDATE client_tokens SET revoked_at = 1 WHERE client_id = ?").bind(id).run();
+    expect((await rpc(mcp(origin), "ping", { token })).status).toBe(200);
+    forgetPolicy();
+    expect((await rpc(mcp(origin), "ping", { token })).status).toBe(401);
+  });
+
+  it("costs no read of D1 when warm", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    await call(mcp(origin), token, "sum_numbers", { a: 1, b: 1 });
+    const prepare = vi.spyOn(env.DB, "prepare");
+    for (let i = 0; i < 20; i++)
+      expect((await call(mcp(origin), token, "sum_numbers", { a: i, b: 1 })).status).toBe(200);
+    expect(prepare).not.toHaveBeenCalled();
+    prepare.mockRestore();
+  });
+});
+
+describe("discovery", () => {
+  it("says where the release came from: miss, then hit, then hub", async () => {
+    const { token } = await addClient();
+    const { origin, host } = await addOrigin();
+    const states = [];
+    for (let i = 0; i < 3; i++) {
+      if (i === 2) releases.clear();
+      states.push((await rpc(mcp(origin), "ping", { token })).headers.get("X-Gw-Discovery"));
+    }
+    expect(states).toEqual(["miss", "hit", "hub"]);
+    expect(await seen(host, "/llms.txt")).toBe(1);
+  });
+
+  it("[10.2-stampede] makes one discovery for 50 concurrent cold requests", async () => {
+    const { token } = await addClient();
+    const { origin, host } = await addOrigin("lazy");
+    const responses = await Promise.all(Array.from({ length: 50 }, () => rpc(mcp(origin), "tools/list", { token })));
+    expect(responses.map(({ status }) => status)).toEqual(Array(50).fill(200));
+    expect(await seen(host, "/llms.txt")).toBe(1);
+    expect(await seen(host, "/tools/sum_numbers.js")).toBe(1);
+    expect(responses.filter(({ headers }) => headers.get("X-Gw-Discovery") === "miss").length).toBe(1);
+  });
+
+  it("[10.2-stampede] asks a failing origin once in ten seconds, however many call", async () => {
+    const { token } = await addClient();
+    const { origin, host } = await addOrigin("down");
+    for (let round = 0; round < 3; round++) {
+      const responses = await Promise.all(Array.from({ length: 20 }, () => rpc(mcp(origin), "ping", { token })));
+      expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(502));
+    }
+    expect(await seen(host, "/llms.txt")).toBe(1);
+  });
+
+  it("survives the hub's restart without asking the origin again", async () => {
+    const { token } = await addClient();
+    const { origin, host } = await addOrigin();
+    await rpc(mcp(origin), "ping", { token });
+    releases.clear();
+    await abortAllDurableObjects();
+    const response = await call(mcp(origin), token, "sum_numbers", { a: 1, b: 2 });
+    expect(response.headers.get("X-Gw-Discovery")).toBe("hub");
+    expect(await result(response)).toMatchObject({ structuredContent: { result: 3 } });
+    expect(await seen(host, "/llms.txt")).toBe(1);
+  });
+
+  it("is forced by a probe, whose result is facts without bytes", async () => {
+    const { origin, host } = await addOrigin();
+    for (const times of [1, 2]) {
+      const probe = await probeOrigin(env, origin as CanonicalOrigin);
+      expect(await seen(host, "/llms.txt")).toBe(times);
+      expect(probe).toMatchObject({ ok: true, attestations: 0 });
+      expect(probe.rejected.map(({ subject, code }) => `${subject} ${code}`)).toEqual(
+        Array(2).fill("recipe no_declared_hash"),
+      );
+      expect(probe.ok && probe.skills.map(({ publicName }) => publicName)).toEqual(["sum_numbers", "fetch_twice"]);
+      expect(JSON.stringify(probe)).not.toContain("registerTool");
+    }
+    await become(host, "down");
+    expect(await probeOrigin(env, origin as CanonicalOrigin)).toMatchObject({ ok: false, code: "discovery_failed" });
+  });
+
+  it("is kept up by the cron for origins called lately, and for no others", async () => {
+    const { token } = await addClient();
+    const called = await addOrigin();
+    const idle = await addOrigin();
+    await rpc(mcp(called.origin), "ping", { token });
+    await env.DB.prepare("UPDATE origins SET last_called_at = ? WHERE id = ?")
+      .bind(Date.now() - 1_860_000, idle.id)
+      .run();
+    const before = await wakeRecent(env, Date.now());
+    expect(before.failed).toBe(0);
+    expect(before.woken).toBeGreaterThanOrEqual(1);
+    expect(await seen(idle.host, "/llms.txt")).toBe(0);
+  });
+});
+
+describe("browsers", () => {
+  const allowed = { ALLOWED_BROWSER_ORIGINS: "https://app.example, http://localhost:3000" };
+  const from = { Origin: "https://app.example" };
+
+  it("of an allowed web origin get their preflight answered, and only the headers that MCP needs", async () => {
+    const headers = {
+      ...from,
+      "Access-Control-Request-Method": "POST",
+      "Access-Control-Request-Headers": "authorization, content-type, mcp-param-region, x-evil",
+    };
+    const response = await send("/mcp/shop.example", { method: "OPTIONS", headers }, allowed);
+    expect(response.status).toBe(204);
+    expect(response.headers.get("Access-Control-Allow-Origin")).toBe("https://app.example");
+    expect(response.headers.get("Access-Control-Allow-Methods")).toBe("POST, OPTIONS");
+    const names = response.headers.get("Access-Control-Allow-Headers")?.toLowerCase().split(", ") ?? [];
+    expect(names).toEqual(
+      expect.arrayContaining(["authorization", "content-type", "mcp-protocol-version", "mcp-param-region"]),
+    );
+    expect(names).not.toContain("x-evil");
+    expect(response.headers.get("Vary")).toContain("Origin");
+    expect(response.headers.has("Access-Control-Allow-Credentials")).toBe(false);
+  });
+
+  it("[10.2-cors-exposed] may read X-Gw-* and the status on every answer: 200, 202, 401, 403, 405, 415, 502", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const down = await addOrigin("down");
+    const notification = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
+    const json = { "Content-Type": "application/json", Authorization: `Bearer ${token}`, ...from };
+    const answers = [
+      await rpc(mcp(origin), "ping", { token, headers: from, bindings: allowed }),
+      await send(mcp(origin), { method: "POST", headers: json, body: notification }, allowed),
+      await rpc(mcp(origin), "ping", { headers: from, bindings: allowed }),
+      await rpc(mcp("https://unknown.example"), "ping", { token, headers: from, bindings: allowed }),
+      await send("/mcp", { method: "GET", headers: from }, allowed),
+      await send("/mcp", { method: "POST", headers: { ...json, "Content-Type": "text/plain" }, body: "x" }, allowed),
+      await rpc(mcp(down.origin), "ping", { token, headers: from, bindings: allowed }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 202, 401, 403, 405, 415, 502]);
+    for (const { headers } of answers) {
+      expect(headers.get("Access-Control-Allow-Origin")).toBe("https://app.example");
+      expect(headers.get("Access-Control-Expose-Headers")).toMatch(/X-Gw-Client.*X-Gw-Discovery.*X-Gw-RateLimit-Limit/);
+      expect(headers.get("Vary")).toContain("Origin");
+    }
+  });
+
+  it.each([
+    ["https://gate.example/mcp", "https://gate.example", { PUBLIC_HOSTS: "gate.example" }, 401],
+    ["https://gate.example/mcp", "https://gate.example", {}, 403],
+    ["http://localhost:8787/mcp", "http://localhost:8787", {}, 401],
+    ["http://localhost:8787/mcp", "http://localhost:3000", {}, 403],
+    ["http://127.0.0.1:8787/mcp", "http://localhost:8787", {}, 403],
+    ["https://gate.example/mcp", "null", { ALLOWED_BROWSER_ORIGINS: "https://app.example" }, 403],
+    [
+      "https://gate.example/mcp",
+      "https://app.example.evil.example",
+      { ALLOWED_BROWSER_ORIGINS: "https://app.example" },
+      403,
+    ],
+    ["https://gate.example/mcp", "http://app.example", { ALLOWED_BROWSER_ORIGINS: "https://app.example" }, 403],
+  ])("at %s from %s with %j get %i", async (url, origin, bindings, status) => {
+    expect((await send(url, { method: "POST", headers: { Origin: origin } }, bindings)).status).toBe(status);
+  });
+
+  it("answers without CORS headers to callers that are no pages", async () => {
+    const { headers } = await send("/mcp", { method: "POST" });
+    expect(headers.has("Access-Control-Allow-Origin")).toBe(false);
+    expect(headers.get("Vary")).toContain("Origin");
+  });
+});
+
+describe("pages for people and probes", () => {
+  it("GET and HEAD / say what this is, and nothing of the deployment", async () => {
+    await addClient();
+    const response = await send("/");
+    const text = await response.text();
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([
+      200,
+      expect.stringMatching(/^text\/plain; ?charset=utf-8$/i),
+    ]);
+    expect(text).toMatch(/^Skillgate\n/);
+    expect(text.replace(/v1/g, "")).not.toMatch(/\d|sg_|cli_|advisory/);
+    const head = await send("/", { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+
+  it("/healthz answers whatever the settings and the database are", async () => {
+    const response = await send("/healthz", {}, { ATTESTATION_MODE: "nonsense", DB: env.EMPTY_DB });
+    expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
+  });
+
+  it("/readyz is 200 when every part works", async () => {
+    const response = await send("/readyz");
+    const parts = { settings: "ok", database: "ok", rate_limiter: "ok", origin_hub: "ok", sandbox: "ok" };
+    expect([response.status, await response.json()]).toEqual([200, { status: "ready", parts }]);
+  });
+
+  it.each([
+    ["database", { DB: env.EMPTY_DB }],
+    ["rate_limiter", { RATE_LIMITER: env.BROKEN_OBJECT }],
+    ["origin_hub", { ORIGIN_HUB: env.BROKEN_OBJECT }],
+  ])("/readyz is 503 and names the part when the %s fails", async (part, bindings) => {
+    const response = await send("/readyz", {}, bindings);
+    const body = (await response.json()) as { status: string; parts: Record<string, string> };
+    expect([response.status, body.status]).toEqual([503, "not_ready"]);
+    expect(Object.entries(body.parts).filter(([, state]) => state === "failed")).toEqual([[part, "failed"]]);
+  });
+
+  it("/readyz is 503 bad_setting with a setting that is not understood", async () => {
+    const response = await send("/readyz", {}, { SANDBOX_ENGINE: "v8" });
+    const body = (await response.json()) as Record<string, unknown>;
+    expect([response.status, body.error]).toEqual([503, "bad_setting"]);
+    expect(body.parts).toMatchObject({ settings: "failed", sandbox: "failed", database: "ok" });
+  });
+});
+
+describe("the operators' addresses", () => {
+  it("exist on ADMIN_HOST alone where that is set", async () => {
+    const bindings = { ADMIN_HOST: "admin.example" };
+    expect((await send("https://gate.example/admin/api/v1/origins", {}, bindings)).status).toBe(404);
+    expect((await send("https://admin.example/admin/api/v1/origins", {}, bindings)).status).toBe(401);
+  });
+});
+
+describe("the log", () => {
+  it("has one line a request, without tokens, arguments, results or bodies", async () => {
+    const { token, id } = await addClient({ rpm: 100 });
+    const { origin } = await addOrigin();
+    const lines: string[] = [];
+    const spies = (["log", "warn", "error", "info", "debug"] as const).map((level) =>
+      vi.spyOn(console, level).mockImplementation((...args) => void lines.push(args.map(String).join(" "))),
+    );
+    const response = await call(mcp(origin), token, "sum_numbers", { a: 31337, b: 11 });
+    await call(mcp(origin), token, "sum_numbers", { a: "swordfish", b: 11 });
+    await call(mcp(origin), token, "swordfish");
+    await call(mcp(`${origin}?swordfish`), token, "sum_numbers");
+    await rpc("/mcp?origin=swordfish", "swordfish", { token: "sg_swordfish" });
+    await send("/swordfish?token=swordfish");
+    for (const spy of spies) spy.mockRestore();
+    expect(lines.length).toBe(6);
+    const text = lines.join("\n");
+    for (const secret of [token, token.slice(3, 20), "31337", "31348", "swordfish"]) expect(text).not.toContain(secret);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      event: "request",
+      requestId: response.headers.get("X-Request-Id"),
+      route: "/mcp",
+      status: 200,
+      client: id,
+      origin,
+      method: "tools/call",
+      tool: "sum_numbers",
+      toolSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      outcome: "ok",
+      discovery: "miss",
+      gasUsed: expect.any(Number),
+      ms: {
+        total: expect.any(Number),
+        auth: expect.any(Number),
+        limiter: expect.any(Number),
+        serve: expect.any(Number),
+      },
+    });
+  });
+});

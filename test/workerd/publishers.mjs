@@ -83,4 +83,3 @@ export class BrokenObject extends DurableObject {
     throw new Error("broken");
   }
 }
-

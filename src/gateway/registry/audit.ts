@@ -8,7 +8,10 @@ import { auditLog } from "./schema.ts";
 /** `prev_hash` of the first row. */
 export const GENESIS_HASH = "0".repeat(64);
 
-/** Lost races before a mutation gives up. 50 mutations at once need at most about 15 (measured with local D1). */
+/**
+ * Lost races before a mutation gives up. Measured: of 50 mutations at once none needed more than 20 attempts where a round trip
+ * to the database takes 40 ms, and none more than 2 with a local database.
+ */
 const MAX_ATTEMPTS = 40;
 const MAX_BACKOFF_MS = 250;
 const VERIFY_BATCH = 500;

@@ -1,0 +1,173 @@
+import type { JsonObject } from "../json.ts";
+import { classify, type Dialect } from "./eras.ts";
+import { errorBody, McpError, MissingClientCapability, RPC, type RpcFailure } from "./errors.ts";
+import { type Message, parseMessage, type RequestId } from "./framing.ts";
+import { checkStandardHeaders } from "./headers.ts";
+import { invoke } from "./methods.ts";
+import { DEFAULT_PAGE_SIZE } from "./pages.ts";
+import { ProgressChannel, progressToken } from "./progress.ts";
+import type { Provider } from "./provider.ts";
+import { shapeResult } from "./results.ts";
+
+/** Maps what a provider threw to an answer; `null` for what it does not know, which becomes HTTP 500 `internal`. */
+export type DescribeError = (error: unknown) => RpcFailure | null;
+
+export interface ServeOptions {
+  readonly headers: Headers;
+  readonly provider: Provider;
+  /** The request's own signal, or one of the host's. It aborts modern calls; a legacy client that disconnects cancels nothing. */
+  readonly signal: AbortSignal;
+  readonly describeError?: DescribeError;
+  /** Entries of one page of a list; 300 by default. */
+  readonly pageSize?: number;
+}
+
+/**
+ * Answers one MCP message posted over HTTP, in the era the client speaks (MCP 2025-06-18, 2025-11-25, 2026-07-28). Never throws.
+ *
+ * Methods, authentication, `Origin` and the size of the body are the caller's. Where errors may happen between reading the message
+ * and knowing the provider, call `readRequest` and `serveMessage` instead.
+ *
+ * @example
+ * const answer = await handleMcp({ headers: request.headers, body: await request.text(), provider, signal: request.signal });
+ */
+export async function handleMcp(options: ServeOptions & { readonly body: string }): Promise<Response> {
+  const read = readRequest(options.headers, options.body);
+  return read instanceof Response ? read : await serveMessage(read, options);
+}
+
+/**
+ * First step: the message, or the answer that refuses it. A message's id is what later errors must carry (`messageId`).
+ * Answers 415 in the plain form `{error, message}` for another content type, else JSON-RPC errors with HTTP 400.
+ */
+export function readRequest(headers: Headers, body: string): Message | Response {
+  if (!isJsonContent(headers.get("content-type"))) {
+    const message = "Content-Type must be application/json.";
+    return Response.json({ error: "unsupported_media_type", message }, { status: 415 });
+  }
+  const framing = parseMessage(body);
+  return framing.ok ? framing.message : errorResponse(framing.id, framing.failure);
+}
+
+/** The id an error answer must carry, or `null` for messages that are never answered. */
+export function messageId(message: Message): RequestId | null {
+  return message.kind === "request" ? message.id : null;
+}
+
+/**
+ * Second step: serves a message. Messages without an id get 202 and no body, and nothing is executed: `notifications/cancelled`
+ * too, since a stateless server knows no other request.
+ */
+export async function serveMessage(message: Message, options: ServeOptions): Promise<Response> {
+  if (message.kind !== "request") return new Response(null, { status: 202 });
+  const { id, method, params } = message;
+  const { headers, provider } = options;
+
+  let dialect: Dialect;
+  try {
+    dialect = classify(params, headers);
+    if (dialect.era === "modern") checkStandardHeaders(method, params, headers);
+  } catch (error) {
+    return errorResponse(id, failureOf(error, "modern", options.describeError));
+  }
+
+  const { era } = dialect;
+  const cancellation = new AbortController();
+  const cancel = () => cancellation.abort(options.signal.reason);
+  if (era === "modern") {
+    if (options.signal.aborted) cancel();
+    else options.signal.addEventListener("abort", cancel, { once: true });
+  }
+  const token = method === "tools/call" && acceptsEventStream(headers) ? progressToken(dialect.meta) : null;
+  const channel = token === null ? null : new ProgressChannel(token, era === "modern" ? cancel : () => {});
+
+  const answer = (async (): Promise<Answer> => {
+    try {
+      const result = await invoke(method, {
+        id,
+        params,
+        dialect,
+        headers,
+        provider,
+        pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
+        signal: cancellation.signal,
+        progress: channel?.send ?? (() => {}),
+      });
+      const body = { jsonrpc: "2.0", id, result: shapeResult(era, provider, result) };
+      return { status: 200, text: JSON.stringify(body) };
+    } catch (error) {
+      return answerOf(id, failureOf(error, era, options.describeError));
+    } finally {
+      options.signal.removeEventListener("abort", cancel);
+    }
+  })();
+
+  if (channel === null) return toResponse(await answer);
+
+  // The answer becomes a stream only when there is progress to send: errors before that keep their HTTP status.
+  const first = await Promise.race([answer, channel.opened]);
+  if (first !== "stream") {
+    channel.close();
+    return toResponse(first);
+  }
+  void answer.then(({ text }) => channel.finish(text));
+  return new Response(channel.readable, {
+    headers: {
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    },
+  });
+}
+
+/** A JSON-RPC error as an HTTP answer. */
+export function errorResponse(id: RequestId | null, failure: RpcFailure): Response {
+  return toResponse(answerOf(id, failure));
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function answerOf(id: RequestId | null, failure: RpcFailure): Answer {
+  const { status, headers = {} } = failure;
+  return { status, text: JSON.stringify(errorBody(id, failure)), headers };
+}
+
+function toResponse({ status, text, headers = {} }: Answer): Response {
+  return new Response(text, { status, headers: { ...headers, "content-type": "application/json" } });
+}
+
+const INTERNAL: RpcFailure = {
+  status: 500,
+  rpcCode: RPC.internalError,
+  message: "Internal error.",
+  data: { code: "internal" },
+};
+
+/** The caller's mapping comes first, so that it sees (and may log) whatever it did not expect. */
+function failureOf(error: unknown, era: Dialect["era"], describe: DescribeError | undefined): RpcFailure {
+  if (error instanceof McpError) return error.failure;
+  if (error instanceof MissingClientCapability) {
+    const data: JsonObject = { requiredCapabilities: error.required };
+    return era === "modern"
+      ? { status: 400, rpcCode: RPC.missingClientCapability, message: error.message, data }
+      : { status: 200, rpcCode: RPC.invalidRequest, message: error.message, data };
+  }
+  try {
+    return describe?.(error) ?? INTERNAL;
+  } catch {
+    return INTERNAL;
+  }
+}
+
+function isJsonContent(contentType: string | null): boolean {
+  return contentType !== null && contentType.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
+}
+
+/** Leniently: a missing `Accept` or a wildcard means that JSON will do, so only a client that names streams gets one. */
+function acceptsEventStream(headers: Headers): boolean {
+  return headers.get("accept")?.toLowerCase().includes("text/event-stream") ?? false;
+}

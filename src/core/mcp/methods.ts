@@ -1,0 +1,128 @@
+import { isJsonObject, type JsonObject } from "../json.ts";
+import type { Dialect } from "./eras.ts";
+import { invalidParams, McpError, RPC } from "./errors.ts";
+import type { RequestId } from "./framing.ts";
+import { checkParameterHeaders } from "./header-parameters.ts";
+import { paginate } from "./pages.ts";
+import type { CallContext, Era, Provider } from "./provider.ts";
+import { CAPABILITIES, cacheable, listedTool } from "./results.ts";
+import { HANDSHAKE_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_VERSIONS } from "./revisions.ts";
+
+/** One request on its way through a method. */
+export interface Invocation {
+  readonly id: RequestId;
+  readonly params: JsonObject;
+  readonly dialect: Dialect;
+  readonly headers: Headers;
+  readonly provider: Provider;
+  readonly pageSize: number;
+  readonly signal: AbortSignal;
+  readonly progress: CallContext["progress"];
+}
+
+type Method = (invocation: Invocation) => JsonObject | Promise<JsonObject>;
+
+const SHARED: readonly (readonly [string, Method])[] = [
+  ["tools/list", listTools],
+  ["tools/call", callTool],
+  ["resources/list", listResources],
+  ["resources/templates/list", listResourceTemplates],
+  ["resources/read", readResource],
+  ["prompts/list", listPrompts],
+];
+
+const METHODS: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
+  legacy: new Map([["initialize", initialize], ["ping", () => ({})], ...SHARED]),
+  modern: new Map([["server/discover", discover], ...SHARED]),
+};
+
+/**
+ * Runs one request and gives its result, not yet shaped for the era.
+ *
+ * @throws McpError -32601 for a method the era does not have (HTTP 200 legacy, 404 modern); whatever the provider throws.
+ */
+export async function invoke(method: string, invocation: Invocation): Promise<JsonObject> {
+  const { era } = invocation.dialect;
+  const run = METHODS[era].get(method);
+  if (run === undefined) {
+    const message = `Method not found: ${excerpt(method)}`;
+    throw new McpError({ status: era === "legacy" ? 200 : 404, rpcCode: RPC.methodNotFound, message });
+  }
+  return await run(invocation);
+}
+
+function initialize({ params, provider }: Invocation): JsonObject {
+  const { protocolVersion: requested = LATEST_HANDSHAKE_VERSION } = params;
+  if (typeof requested !== "string") throw invalidParams("params.protocolVersion must be a string.");
+  return {
+    protocolVersion: HANDSHAKE_VERSIONS.includes(requested) ? requested : LATEST_HANDSHAKE_VERSION,
+    capabilities: CAPABILITIES,
+    serverInfo: { ...provider.serverInfo },
+    ...instructions(provider),
+  };
+}
+
+function discover({ dialect, provider }: Invocation): JsonObject {
+  const result = { supportedVersions: MODERN_VERSIONS, capabilities: CAPABILITIES, ...instructions(provider) };
+  return cacheable(dialect.era, provider, result);
+}
+
+function instructions({ instructions }: Provider): JsonObject {
+  return instructions === undefined ? {} : { instructions };
+}
+
+function listTools({ params, dialect, provider, pageSize }: Invocation): JsonObject {
+  const { entries, ...rest } = paginate("tools", provider.tools, (tool) => tool.name, params.cursor, pageSize);
+  return cacheable(dialect.era, provider, { tools: entries.map((tool) => listedTool(dialect.era, tool)), ...rest });
+}
+
+async function callTool(invocation: Invocation): Promise<JsonObject> {
+  const { params, dialect, headers, provider } = invocation;
+  const { name } = params;
+  if (typeof name !== "string") throw invalidParams("params.name must be a string.");
+  const tool = provider.tools.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw invalidParams(`Unknown tool: ${excerpt(name)}`);
+  const args = params.arguments ?? {};
+  if (!isJsonObject(args)) throw invalidParams("params.arguments must be an object.");
+  if (dialect.era === "modern") checkParameterHeaders(tool.inputSchema, args, headers);
+  return { ...(await provider.callTool(name, args, contextOf(invocation))) };
+}
+
+function listResources({ params, dialect, provider, pageSize }: Invocation): JsonObject {
+  const page = paginate("resources", provider.resources, (resource) => resource.uri, params.cursor, pageSize);
+  const { entries, ...rest } = page;
+  return cacheable(dialect.era, provider, { resources: entries.map((entry) => ({ ...entry })), ...rest });
+}
+
+function listResourceTemplates({ params, dialect, provider, pageSize }: Invocation): JsonObject {
+  const page = paginate("templates", provider.resourceTemplates, (entry) => entry.uriTemplate, params.cursor, pageSize);
+  const { entries, ...rest } = page;
+  return cacheable(dialect.era, provider, { resourceTemplates: entries.map((entry) => ({ ...entry })), ...rest });
+}
+
+async function readResource(invocation: Invocation): Promise<JsonObject> {
+  const { params, dialect, provider } = invocation;
+  const { uri } = params;
+  if (typeof uri !== "string") throw invalidParams("params.uri must be a string.");
+  const contents = await provider.readResource(uri, contextOf(invocation));
+  if (contents === null || contents.length === 0) {
+    const rpcCode = dialect.era === "legacy" ? RPC.resourceNotFound : RPC.invalidParams;
+    throw new McpError({ status: 200, rpcCode, message: `Resource not found: ${excerpt(uri)}`, data: { uri } });
+  }
+  return cacheable(dialect.era, provider, { contents: contents.map((entry) => ({ ...entry })) });
+}
+
+/** Publishers have no prompts. Clients ask all the same, and an empty list is kinder than an error. */
+function listPrompts({ params, dialect, provider, pageSize }: Invocation): JsonObject {
+  paginate<never>("prompts", [], () => "", params.cursor, pageSize);
+  return cacheable(dialect.era, provider, { prompts: [] });
+}
+
+function contextOf({ id, dialect, signal, progress }: Invocation): CallContext {
+  return { ...dialect, requestId: id, signal, progress };
+}
+
+/** A client's own words in an error message, cut so that an error stays small. */
+function excerpt(text: string): string {
+  return text.length > 128 ? `${text.slice(0, 128)}…` : text;
+}

@@ -1,0 +1,77 @@
+import type { JsonObject } from "../json.ts";
+import type { CallContext } from "./provider.ts";
+
+/** The token a client put into `_meta.progressToken`, or `null` where it wants no progress. */
+export function progressToken(meta: JsonObject): string | number | null {
+  const token = meta.progressToken;
+  return typeof token === "string" || Number.isSafeInteger(token) ? (token as string | number) : null;
+}
+
+/** Events waiting for a slow reader; later progress is dropped, the answer never. */
+const MAX_QUEUED = 64;
+
+/**
+ * The server-sent events of one call: progress notifications, then the answer. Nothing is streamed until there is progress.
+ * Notifications after the answer or with a value that does not grow are dropped.
+ */
+export class ProgressChannel {
+  /** Settles when the first notification is sent. */
+  readonly opened: Promise<"stream">;
+  readonly readable: ReadableStream<Uint8Array>;
+  #open: () => void = () => {};
+  readonly #token: string | number;
+  readonly #encoder = new TextEncoder();
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  #last = Number.NEGATIVE_INFINITY;
+
+  /** @param cancelled called when the client goes away while the answer is a stream. */
+  constructor(token: string | number, cancelled: () => void) {
+    this.#token = token;
+    this.opened = new Promise((resolve) => {
+      this.#open = () => resolve("stream");
+    });
+    this.readable = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        cancel: () => {
+          this.#controller = null;
+          cancelled();
+        },
+      },
+      { highWaterMark: MAX_QUEUED },
+    );
+  }
+
+  readonly send: CallContext["progress"] = (progress, total, message) => {
+    // "The progress value MUST increase with each notification" (basic/utilities/progress).
+    if (this.#controller === null || !(progress > this.#last)) return;
+    if ((this.#controller.desiredSize ?? 0) <= 0) return;
+    this.#last = progress;
+    const params = {
+      progressToken: this.#token,
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    };
+    this.#write(JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params }));
+    this.#open();
+  };
+
+  /** Sends the answer as the last event. */
+  finish(text: string): void {
+    this.#write(text);
+    this.close();
+  }
+
+  /** Ends the channel; whatever comes later is dropped. */
+  close(): void {
+    this.#controller?.close();
+    this.#controller = null;
+  }
+
+  #write(json: string): void {
+    this.#controller?.enqueue(this.#encoder.encode(`event: message\ndata: ${json}\n\n`));
+  }
+}

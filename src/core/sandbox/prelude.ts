@@ -22,6 +22,7 @@ const stringify = JSON.stringify, parse = JSON.parse, isArray = Array.isArray;
 const apply = Reflect.apply, prototypeOf = Object.getPrototypeOf, define = Object.defineProperty;
 const slice = String.prototype.slice, toInteger = parseInt;
 const Failure = Error, Internal = InternalError, internalPrototype = InternalError.prototype;
+const syntaxPrototype = SyntaxError.prototype;
 
 let loading = true, registrations = 0, tool, handler, capabilities = 0, seeded = false;
 
@@ -30,6 +31,10 @@ function cut(text, from, to) { return apply(slice, text, [from, to]); }
 // ---- failures ----
 function failure(letter, message) { return letter + stringify(message); }
 
+function isPrimitive(type) {
+  return type === "undefined" || type === "boolean" || type === "number" || type === "bigint";
+}
+
 function describe(error, letter) {
   let message;
   try {
@@ -37,17 +42,19 @@ function describe(error, letter) {
     if (typeof error === "string") message = error;
     else if (error !== null && (typeof error === "object" || typeof error === "function")) {
       message = error.message;
-      if (prototypeOf(error) === internalPrototype) {
-        if (message === "out of memory") return failure("m", message);
-        if (message === "stack overflow" || message === "Maximum call stack size exceeded") {
-          return failure("s", "Maximum call stack size exceeded");
-        }
+      const prototype = prototypeOf(error);
+      if (prototype === internalPrototype && message === "out of memory") return failure("m", message);
+      if ((prototype === internalPrototype || prototype === syntaxPrototype) && message === "stack overflow") {
+        return failure("s", "Maximum call stack size exceeded");
       }
       if (typeof message !== "string" || message === "") {
         const name = error.name;
         message = typeof name === "string" && name !== "" ? name : stringify(error);
       }
-    } else message = typeof error === "symbol" ? "a symbol was thrown" : \`\${error}\`;
+    } else if (typeof error === "symbol") message = "a symbol was thrown";
+    else if (error === null || isPrimitive(typeof error)) message = \`\${error}\`;
+    // The engine failed without an error to throw, which it does where there was no memory for one.
+    else return failure("m", "out of memory");
     if (typeof message !== "string") message = "the thrown value has no message";
   } catch {
     message = "the thrown value could not be described";

@@ -1,0 +1,5 @@
+import { expect, it } from "vitest";
+import { loadEngines } from "../../dev/meter/engines.ts";
+import { awaitingSuite } from "./suites/awaiting.ts";
+
+awaitingSuite({ engines: await loadEngines(), it, expect });

@@ -1,0 +1,5 @@
+import { expect, it } from "vitest";
+import { awaitingSuite } from "./suites/awaiting.ts";
+import { WORKERD_ENGINES } from "./suites/workerd-engines.ts";
+
+awaitingSuite({ engines: WORKERD_ENGINES, it, expect });

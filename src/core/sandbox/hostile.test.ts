@@ -1,0 +1,5 @@
+import { expect, it } from "vitest";
+import { hostileSuite } from "./suites/hostile.ts";
+import { WORKERD_ENGINES } from "./suites/workerd-engines.ts";
+
+hostileSuite({ engines: WORKERD_ENGINES, it, expect });

@@ -1,0 +1,5 @@
+import { expect, it } from "vitest";
+import { loadEngines } from "../../dev/meter/engines.ts";
+import { isolationSuite } from "./suites/isolation.ts";
+
+isolationSuite({ engines: await loadEngines(), it, expect });

@@ -44,6 +44,7 @@ export default defineConfig({
         ],
         test: {
           name: "gateway",
+          testTimeout: 20_000,
           include: ["src/gateway/**/*.test.ts", "test/workerd/**/*.test.ts"],
           exclude: ["**/*.node.test.ts"],
         },

@@ -1,54 +1,67 @@
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { RPC, type RpcFailure } from "../core/mcp/errors.ts";
+import { type Message, parseMessage } from "../core/mcp/framing.ts";
+import { errorResponse, serveMessage } from "../core/mcp/http.ts";
 import type { Provider } from "../core/mcp/provider.ts";
 import { PoolExhausted } from "../core/sandbox/outcome.ts";
 import { GatewayError } from "./errors.ts";
+import type { RequestLog } from "./log.ts";
 
-/** A JSON-RPC request or notification. */
-export interface IncomingMessage {
-  readonly id?: string | number;
-  readonly method: string;
-  readonly params: JsonObject;
+/** Methods that the log names; any other text in their place is the caller's own and stays out of it. */
+const LOGGED_METHODS: ReadonlySet<string> = new Set([
+  "initialize",
+  "ping",
+  "server/discover",
+  "tools/list",
+  "tools/call",
+  "resources/list",
+  "resources/read",
+  "resources/templates/list",
+  "prompts/list",
+  "notifications/initialized",
+  "notifications/cancelled",
+]);
+
+/**
+ * Reads the JSON-RPC message of a body.
+ *
+ * @returns the message, or the answer to one that is JSON and no message (a batch, for example).
+ * @throws {GatewayError} `bad_json` for text that is not JSON or nests too deep.
+ */
+export function readJsonRpc(text: string): Message | Response {
+  const framing = parseMessage(text);
+  if (framing.ok) return framing.message;
+  if (framing.failure.rpcCode === RPC.parseError)
+    throw new GatewayError("bad_json", { message: framing.failure.message });
+  return errorResponse(framing.id, framing.failure);
 }
 
-export function readMessageText(text: string): IncomingMessage | Response {
-  let message: Json;
-  try {
-    message = JSON.parse(text);
-  } catch {
-    throw new GatewayError("bad_json");
-  }
-  if (!isJsonObject(message) || typeof message.method !== "string") throw new GatewayError("bad_json");
-  const { id, method, params } = message;
-  const identity = typeof id === "string" || typeof id === "number" ? { id } : {};
-  return { ...identity, method, params: isJsonObject(params ?? null) ? (params as JsonObject) : {} };
+/** What the log calls the message's method. */
+export function loggedMethod(message: Message): string {
+  if (message.kind === "response") return "response";
+  return LOGGED_METHODS.has(message.method) ? message.method : "other";
 }
 
-export async function answerMessage(message: IncomingMessage, provider: Provider): Promise<Response> {
-  const { id, method, params } = message;
-  if (id === undefined) return new Response(null, { status: 202 });
-  const result =
-    method === "tools/list"
-      ? { tools: provider.tools }
-      : method === "tools/call"
-        ? await call(id, params, provider)
-        : {};
-  return Response.json({ jsonrpc: "2.0", id, result });
+/** Answers a message with what one client sees of one origin. A modern client that disconnects aborts its call (`request.signal`). */
+export function answerJsonRpc(
+  message: Message,
+  provider: Provider,
+  request: Request,
+  log: RequestLog,
+): Promise<Response> {
+  const { headers, signal } = request;
+  return serveMessage(message, { headers, provider, signal, describeError: (error) => describe(error, log) });
 }
 
-async function call(id: string | number, params: JsonObject, provider: Provider) {
-  const args = params.arguments ?? null;
-  try {
-    return await provider.callTool(String(params.name), isJsonObject(args) ? args : {}, {
-      era: "legacy",
-      protocolVersion: "2025-11-25",
-      requestId: id,
-      signal: new AbortController().signal,
-      clientCapabilities: {},
-      meta: {},
-      progress: () => {},
-    });
-  } catch (error) {
-    if (error instanceof PoolExhausted) throw new GatewayError("pool_exhausted");
-    throw error;
-  }
+/** How an error out of the provider is answered; what is not expected is told to the log alone. */
+function describe(error: unknown, log: RequestLog): RpcFailure {
+  const refusal = new GatewayError(error instanceof PoolExhausted ? "pool_exhausted" : "internal");
+  if (refusal.code === "internal") log.crash(error instanceof Error ? error : new Error(String(error)));
+  log.code = refusal.code;
+  return {
+    status: refusal.kind.status,
+    rpcCode: refusal.kind.rpcCode,
+    message: refusal.message,
+    data: { code: refusal.code },
+    headers: Object.fromEntries(refusal.headers()),
+  };
 }

@@ -7,7 +7,7 @@ import { policyOf } from "./auth/policy.ts";
 import { GatewayError } from "./errors.ts";
 import type { RequestLog } from "./log.ts";
 import { checkMcpHeaders, readJsonText } from "./mcp-body.ts";
-import { answerMessage, readMessageText } from "./mcp-message.ts";
+import { answerJsonRpc, loggedMethod, readJsonRpc } from "./mcp-message.ts";
 import { originRules, requestedOrigin } from "./mcp-origin.ts";
 import { isCallDue, noteCall } from "./releases/last-called.ts";
 import { publisherFetch } from "./releases/publisher-fetch.ts";
@@ -16,10 +16,6 @@ import { type GatewayMiddleware, moment } from "./request-context.ts";
 import { sandboxFor } from "./sandbox.ts";
 
 const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION };
-
-/** Methods that the log names; any other text in its place is the caller's own and stays out of it. */
-const KNOWN_METHOD =
-  /^(?:initialize|ping|server\/discover|tools\/(?:list|call)|resources\/(?:list|read|templates\/list)|prompts\/(?:list|get)|notifications\/(?:initialized|cancelled|progress))$/;
 
 /** Counts the call against the client's limits. Every authenticated POST counts, whatever becomes of it. */
 export const limitCalls: GatewayMiddleware = async (c, next) => {
@@ -34,10 +30,10 @@ export const limitCalls: GatewayMiddleware = async (c, next) => {
 export const readMessage: GatewayMiddleware = async (c, next) => {
   checkMcpHeaders(c.req.raw.headers);
   const text = await c.get("log").time("body", () => readJsonText(c.req.raw, c.get("settings").maxBodyBytes));
-  const message = readMessageText(text);
+  const message = readJsonRpc(text);
   if (message instanceof Response) return message;
   c.set("message", message);
-  c.get("log").method = KNOWN_METHOD.test(message.method) ? message.method : "other";
+  c.get("log").method = loggedMethod(message);
   return next();
 };
 
@@ -91,7 +87,7 @@ export const serveMcp: GatewayMiddleware = async (c) => {
     client: c.get("client").clientId,
     onCall: (report) => noteOutcome(log, report),
   });
-  return log.time("serve", () => answerMessage(c.get("message"), provider));
+  return log.time("serve", () => answerJsonRpc(c.get("message"), provider, c.req.raw, log));
 };
 
 function noteOutcome(log: RequestLog, { tool, toolSha256, code, gasUsed }: CallReport): void {

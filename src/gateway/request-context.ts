@@ -1,11 +1,12 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { Release } from "../core/discovery/release.ts";
+import type { Message } from "../core/mcp/framing.ts";
+import { messageId } from "../core/mcp/http.ts";
 import type { CanonicalOrigin } from "../core/origin.ts";
 import type { ClientPolicy, OriginPolicy, PolicyMoment } from "./auth/policy.ts";
 import { type Env, readSettings, type Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
 import { RequestLog } from "./log.ts";
-import type { IncomingMessage } from "./mcp-message.ts";
 
 /** What the steps of a request leave for the later ones, in the order of the pipeline (app.ts). */
 export interface RequestVariables {
@@ -13,7 +14,7 @@ export interface RequestVariables {
   log: RequestLog;
   settings: Settings;
   client: ClientPolicy;
-  message: IncomingMessage;
+  message: Message;
   origin: CanonicalOrigin;
   originPolicy: OriginPolicy;
   release: Release;
@@ -57,5 +58,6 @@ export function answerError(error: Error, c: Context<GatewayContext>): Response 
   const log = c.get("log");
   log.code = refusal.code;
   if (refusal !== error) log.crash(error);
-  return refusal.toResponse(c.get("message")?.id);
+  const message: Message | undefined = c.get("message");
+  return refusal.toResponse((message && messageId(message)) ?? undefined);
 }

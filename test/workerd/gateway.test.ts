@@ -93,6 +93,73 @@ describe("a call", () => {
   });
 });
 
+describe("both eras", () => {
+  const META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const modern = (method: string, name?: string) => ({
+    "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": method,
+    ...(name === undefined ? {} : { "Mcp-Name": name }),
+  });
+
+  it("are served at one address: initialize and server/discover", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    expect(await result(await rpc(mcp(origin), "initialize", { token, params }))).toMatchObject({
+      protocolVersion: "2025-11-25",
+      serverInfo: { name: "skillgate" },
+    });
+    const headers = modern("server/discover");
+    const discovered = await rpc(mcp(origin), "server/discover", { token, headers, params: { _meta: META } });
+    expect(await result(discovered)).toMatchObject({ resultType: "complete", cacheScope: "private" });
+  });
+
+  it("[code:bad_header] a modern request whose headers contradict its body is refused", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const params = { name: "sum_numbers", arguments: { a: 1, b: 2 }, _meta: META };
+    const headers = modern("tools/call", "fetch_twice");
+    const response = await rpc(mcp(origin), "tools/call", { token, headers, params });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ id: 1, error: { code: -32020, data: { code: "bad_header" } } });
+  });
+
+  it("[10.2-batch] a batch is 400 and not executed", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const message = { jsonrpc: "2.0", id: 1, method: "ping" };
+    const response = await send(mcp(origin), {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+      body: JSON.stringify([message, message]),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ jsonrpc: "2.0", id: null, error: { code: -32600 } });
+  });
+
+  it.each([
+    ["modern", "cancelled"],
+    ["legacy", "ok"],
+  ])("a %s client that disconnects leaves its call %s", async (era, outcome) => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin("slow");
+    await rpc(mcp(origin), "ping", { token });
+    const lines: string[] = [];
+    const spy = vi.spyOn(console, "log").mockImplementation((line) => void lines.push(String(line)));
+    const controller = new AbortController();
+    const params = { name: "slow", arguments: {}, ...(era === "modern" ? { _meta: META } : {}) };
+    const headers = era === "modern" ? modern("tools/call", "slow") : {};
+    const pending = rpc(mcp(origin), "tools/call", { token, headers, params, signal: controller.signal });
+    setTimeout(() => controller.abort(), 200);
+    await pending;
+    spy.mockRestore();
+    expect(JSON.parse(lines[0] ?? "{}")).toMatchObject({ tool: "slow", outcome });
+  });
+});
+
 describe("policy", () => {
   it("is in force at once in the isolate that changed it", async () => {
     const { token, id } = await addClient();

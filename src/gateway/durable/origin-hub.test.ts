@@ -1,0 +1,196 @@
+import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { become, env, seen } from "../../../test/workerd/gateway-fixture.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { askHub, wakeHub } from "../releases/hub-client.ts";
+import { ReleaseCache } from "../releases/release-cache.ts";
+
+// The hub runs in the isolate of the tests, so it sees the date that a test sets; timers are left alone.
+const setAge = (fetchedAt: number, ms: number) => vi.setSystemTime(fetchedAt + ms);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function publisher(kind = "good") {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const { host, origin } = await addOriginName(kind);
+  const ask = async (known: string | null = null) => {
+    const answer = await askHub(env, origin, known);
+    return answer.ok ? answer : { ...answer, state: answer.failure.code };
+  };
+  const fetches = () => seen(host, "/llms.txt");
+  return { host, origin, ask, fetches };
+}
+
+/** The hub knows nothing of the database, so a name is enough. */
+async function addOriginName(kind: string): Promise<{ host: string; origin: CanonicalOrigin }> {
+  const host = `${kind}-${crypto.randomUUID()}.example`;
+  return { host, origin: `https://${host}` as CanonicalOrigin };
+}
+
+async function settled(check: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 100 && !(await check()); i++) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+async function fetchedAt(ask: () => Promise<{ ok: boolean; fetchedAt?: number }>): Promise<number> {
+  const answer = await ask();
+  if (answer.fetchedAt === undefined) throw new Error("no release");
+  return answer.fetchedAt;
+}
+
+describe("OriginHub", () => {
+  it("[budget:fresh] serves a release of 15,000 ms as it is, and refreshes one of 15,001 ms behind the answer", async () => {
+    const { ask, fetches } = await publisher();
+    const at = await fetchedAt(ask);
+    for (const age of [14_999, 15_000]) {
+      setAge(at, age);
+      expect((await ask()).state).toBe("hub");
+      expect(await fetches()).toBe(1);
+    }
+    setAge(at, 15_001);
+    const [first, second] = await Promise.all([ask(), ask()]);
+    expect([first.state, second.state]).toEqual(["hub", "hub"]);
+    await settled(async () => (await fetchedAt(ask)) > at);
+    expect(await fetches()).toBe(2);
+  });
+
+  it("[budget:servable] serves a release of 105,000 ms, and not one of 105,001 ms while the origin answers", async () => {
+    const { ask, fetches, host } = await publisher();
+    const at = await fetchedAt(ask);
+    await become(host, "lazy");
+    setAge(at, 104_999);
+    expect((await ask()).state).toBe("hub");
+    await settled(async () => (await fetchedAt(ask)) > at);
+    const second = await fetchedAt(ask);
+    setAge(second, 105_000);
+    expect(await ask()).toMatchObject({ state: "hub", fetchedAt: second });
+    await settled(async () => (await fetchedAt(ask)) > second);
+    const third = await fetchedAt(ask);
+    const before = await fetches();
+    setAge(third, 105_001);
+    expect((await ask()).state).toBe("miss");
+    expect(await fetches()).toBe(before + 1);
+  });
+
+  it("[budget:failure-memory] asks a failing origin again after 10,000 ms and not at 9,999 ms", async () => {
+    const { ask, fetches } = await publisher("down");
+    expect((await ask()).state).toBe("discovery_failed");
+    const at = Date.now();
+    setAge(at, 9_000);
+    expect((await ask()).state).toBe("discovery_failed");
+    expect(await fetches()).toBe(1);
+    setAge(at, 10_001);
+    expect((await ask()).state).toBe("discovery_failed");
+    expect(await fetches()).toBe(2);
+  });
+
+  it("[budget:stale-if-error] serves the last known good for 24 h while the origin fails, then fails too", async () => {
+    const { ask, host } = await publisher();
+    const at = await fetchedAt(ask);
+    await become(host, "down");
+    setAge(at, 60_000);
+    expect((await ask()).state).toBe("hub");
+    for (const [age, state] of [
+      [105_001, "stale"],
+      [86_400_000, "stale"],
+      [86_400_001, "discovery_failed"],
+    ] as const) {
+      setAge(at, age);
+      expect(await ask()).toMatchObject({ state });
+    }
+    await become(host, "good");
+    setAge(at, 86_500_000);
+    expect((await ask()).state).toBe("miss");
+  });
+
+  it("takes an origin that answers and offers nothing at its word", async () => {
+    const { ask, host } = await publisher();
+    const at = await fetchedAt(ask);
+    await become(host, "prose");
+    setAge(at, 200_000);
+    expect((await ask()).state).toBe("no_skills");
+    await abortAllDurableObjects();
+    await become(host, "down");
+    expect((await ask()).state).toBe("discovery_failed");
+  });
+
+  it("sends no bytes to a caller that has them", async () => {
+    const { ask } = await publisher();
+    const full = await ask();
+    if (!full.ok || full.release === null) throw new Error("no release");
+    expect(await ask(full.version)).toEqual({ ...full, state: "hub", release: null });
+    expect(await ask("another")).toMatchObject({ release: { skills: full.release.skills } });
+  });
+
+  it("keeps the last known good through an eviction", async () => {
+    const { ask, host, origin } = await publisher();
+    const at = await fetchedAt(ask);
+    await evictDurableObject(env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin)));
+    await become(host, "down");
+    setAge(at, 200_000);
+    expect((await ask()).state).toBe("stale");
+  });
+
+  it("does not fetch an address that must not be fetched, whoever asks", async () => {
+    for (const origin of ["https://127.0.0.1", "http://shop.example", "https://metadata.internal"]) {
+      expect(await askHub(env, origin as CanonicalOrigin, null)).toMatchObject({ ok: false });
+    }
+  });
+
+  it("refreshes on waking only what is no longer fresh", async () => {
+    const { ask, fetches, origin } = await publisher();
+    const at = await fetchedAt(ask);
+    setAge(at, 15_000);
+    await wakeHub(env, origin);
+    expect(await fetches()).toBe(1);
+    setAge(at, 15_001);
+    await wakeHub(env, origin);
+    expect(await fetches()).toBe(2);
+  });
+});
+
+describe("ReleaseCache", () => {
+  const work: Promise<unknown>[] = [];
+  const get = (cache: ReleaseCache, origin: CanonicalOrigin) =>
+    cache.get(env, origin, (promise) => void work.push(promise));
+
+  it("serves up to 105 s from memory by the hub's clock, refreshing behind the answer after 15 s", async () => {
+    const { origin, ask, fetches } = await publisher();
+    const cache = new ReleaseCache();
+    const at = await fetchedAt(ask);
+    expect((await get(cache, origin)).state).toBe("hub");
+    setAge(at, 15_000);
+    expect((await get(cache, origin)).state).toBe("hit");
+    expect(work.length).toBe(0);
+    setAge(at, 105_000);
+    expect((await get(cache, origin)).state).toBe("hit");
+    expect((await get(cache, origin)).state).toBe("hit");
+    expect(work.length).toBe(1);
+    await Promise.all(work.splice(0));
+    await settled(async () => (await fetches()) === 2);
+  });
+
+  it("[budget:release-cache] keeps releases while their bytes fit, and drops the one used longest ago", async () => {
+    const { origin: first } = await publisher();
+    const { origin: second } = await publisher();
+    const roomy = new ReleaseCache();
+    for (const origin of [first, second, first]) await get(roomy, origin);
+    expect((await get(roomy, first)).state).toBe("hit");
+    const tight = new ReleaseCache(3_000);
+    for (const origin of [first, second]) await get(tight, origin);
+    expect((await get(tight, second)).state).toBe("hit");
+    expect((await get(tight, first)).state).toBe("hub");
+  });
+
+  it("drops what an origin has withdrawn", async () => {
+    const { origin, host, ask } = await publisher();
+    const cache = new ReleaseCache();
+    const at = await fetchedAt(ask);
+    await get(cache, origin);
+    await become(host, "prose");
+    setAge(at, 105_001);
+    await expect(get(cache, origin)).rejects.toMatchObject({ code: "no_skills" });
+    await expect(get(cache, origin)).rejects.toMatchObject({ code: "no_skills" });
+  });
+});

@@ -52,7 +52,7 @@ describe("every refusal is a problem", () => {
     expect({ status, body }).toEqual({ status: 200, body: null });
   });
 
-  it.each(["{", "", "nul", '{"a":1}}', "[".repeat(60_000)])(
+  it.each(["{", " ", "nul", '{"a":1}}', "[".repeat(60_000)])(
     "[code:bad_json] for a body that is not JSON",
     async (raw) => {
       const { body } = await call("POST", "/origins", undefined, {
@@ -72,6 +72,14 @@ describe("every refusal is a problem", () => {
       }
     },
   );
+
+  it("takes an empty body for no body, whatever its media type", async () => {
+    const headers = { "Content-Type": "application/json" };
+    const token = await call("POST", `/clients/${await newClient()}/tokens`, undefined, { raw: "", headers });
+    expect(token.status).toBe(201);
+    const origin = await call("POST", "/origins", undefined, { raw: "", headers });
+    expect(origin.body).toMatchObject({ status: 400, code: "bad_request", detail: "origin must be a string." });
+  });
 
   it("takes a charset after the media type", async () => {
     const headers = { "Content-Type": "Application/JSON; charset=utf-8" };

@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type OriginRules, parseOrigin } from "../../core/origin.ts";
 import { forgetPolicy } from "../auth/policy.ts";
+import { originRules } from "../mcp-origin.ts";
 import {
   createOrigin,
   getOrigin,
@@ -145,7 +146,7 @@ const revoke = createRoute({
 /** @param prober how an origin is discovered afresh: its hub. */
 export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): void {
   app.openapi(create, async (c) => {
-    const origin = parseOrigin(c.req.valid("json").origin, originRules(c));
+    const origin = parseOrigin(c.req.valid("json").origin, registrable(c));
     const row = await createOrigin(c.get("registry"), actingNow(c), origin);
     forgetPolicy();
     return c.json(showOrigin(row), 201);
@@ -182,11 +183,11 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
   });
 }
 
-/** The gateway is no publisher of itself: neither under its configured hosts nor under the one that was just called. */
-function originRules(c: AdminContext): OriginRules {
-  const { allowLoopbackOrigins, publicHosts, adminHost } = c.get("settings");
-  const ownHosts = [...publicHosts, new URL(c.req.url).host, ...(adminHost === null ? [] : [adminHost])];
-  return { allowLoopbackHttp: allowLoopbackOrigins, ownHosts };
+/** As for calls; and the operators' host, which no publisher may have either. */
+function registrable(c: AdminContext): OriginRules {
+  const { adminHost } = c.get("settings");
+  const rules = originRules(c.get("settings"), new URL(c.req.url));
+  return adminHost === null ? rules : { ...rules, ownHosts: [...rules.ownHosts, adminHost] };
 }
 
 function isSkillKey(key: unknown): key is SkillKey {

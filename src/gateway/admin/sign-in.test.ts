@@ -1,8 +1,10 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { adminFailures } from "../auth/failures.ts";
 import { createToken } from "../auth/token.ts";
 import { ADMIN_TOKEN, type AdminRequest, adminGateway, call, freshDatabase, testEnv } from "./fixture.ts";
 
-beforeEach(freshDatabase);
+beforeAll(freshDatabase);
+beforeEach(() => adminFailures.clear());
 
 /** Every route with ids that do not exist: `404` shows that sign-in let the request through. */
 const ID = "0123456789abcdef01234567";

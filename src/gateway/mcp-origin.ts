@@ -11,9 +11,10 @@ export function originRules(settings: Settings, requestUrl: URL): OriginRules {
  * The publisher that a request names: `?origin=<url-encoded origin>` or `/mcp/<host[:port]>[/<base>]`, the same resource. Both may be
  * given, and `origin` more than once, if all say the same.
  *
- * @throws {GatewayError} `missing_origin`, `bad_origin`, `origin_conflict`.
+ * @throws {GatewayError} `missing_origin`, `bad_origin`, `origin_conflict`; `not_found` where the router read `/mcp` out of an encoding.
  */
 export function requestedOrigin(url: URL, rules: OriginRules): CanonicalOrigin {
+  if (!/^\/mcp(?:\/|$)/.test(url.pathname)) throw new GatewayError("not_found");
   const named: CanonicalOrigin[] = [];
   try {
     // The raw path: an encoded separator must not become a real one.

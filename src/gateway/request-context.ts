@@ -25,6 +25,9 @@ export interface RequestVariables {
 export type GatewayContext = { Bindings: Env; Variables: RequestVariables };
 export type GatewayMiddleware = MiddlewareHandler<GatewayContext>;
 
+/** What we put in a header is visible ASCII; a row of the database that is not must not turn answers into failures. */
+const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]{0,510}[\x21-\x7e])?$/;
+
 /** Gives the request its id and its one log line, and the answer its headers. */
 export const trackRequest: GatewayMiddleware = async (c, next) => {
   const requestId = crypto.randomUUID();
@@ -33,7 +36,7 @@ export const trackRequest: GatewayMiddleware = async (c, next) => {
   c.set("log", log);
   c.set("answerHeaders", [["X-Request-Id", requestId]]);
   await next();
-  for (const [name, value] of c.get("answerHeaders")) c.res.headers.set(name, value);
+  for (const [name, value] of c.get("answerHeaders")) if (HEADER_VALUE.test(value)) c.res.headers.set(name, value);
   log.write(c.res.status);
 };
 

@@ -81,6 +81,8 @@ describe("400", () => {
     "/mcp/https://shop.example",
     "/mcp/user@shop.example",
     "/mcp/127.0.0.1",
+    "/mcp/%c0%af",
+    "/mcp/shop.example/%",
     "/mcp/shop.example/a%2Fb",
   ])("[code:bad_origin] for %s", async (path) => {
     const { token } = await addClient();
@@ -112,6 +114,12 @@ describe("400", () => {
     const response = await rpc(mcp(origin), "ping", { token, headers });
     await expectPlain(response, 400, "bad_header");
   });
+});
+
+it("[code:not_found] for an address that only becomes /mcp when decoded", async () => {
+  const { token } = await addClient();
+  const { status } = await rpc("/%6dcp/shop.example", "ping", { token });
+  expect(status).toBe(404);
 });
 
 describe("401", () => {
@@ -195,7 +203,7 @@ describe("404, 405, 413, 415", () => {
   );
 
   it.each(["GET", "DELETE", "PUT", "PATCH", "OPTIONS"])(
-    "[code:method_not_allowed] for %s /mcp, with Allow",
+    "[10.2-get-mcp] [code:method_not_allowed] for %s /mcp, with Allow",
     async (method) => {
       for (const path of ["/mcp", "/mcp/shop.example"]) {
         const response = await send(path, { method });

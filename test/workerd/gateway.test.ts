@@ -76,6 +76,21 @@ describe("a call", () => {
     expect(response.headers.get("X-Gw-Client")).toMatch(/^cli_[0-9a-z_]+$/);
   });
 
+  it("[10.2-client-id-header] survives an id in the database that no header can hold", async () => {
+    const { id, token } = await addClient();
+    const { origin } = await addOrigin();
+    const odd = "cli_odd\r\nX-Evil: 1\u0000é";
+    await env.DB.batch([
+      env.DB.prepare(
+        "INSERT INTO clients SELECT ?, name, status, rpm, daily_quota, grant_all, created_at, updated_at FROM clients WHERE id = ?",
+      ).bind(odd, id),
+      env.DB.prepare("UPDATE client_tokens SET client_id = ? WHERE client_id = ?").bind(odd, id),
+    ]);
+    const response = await rpc(mcp(origin), "ping", { token });
+    expect(response.status).toBe(200);
+    expect([response.headers.has("X-Gw-Client"), response.headers.has("X-Evil")]).toEqual([false, false]);
+  });
+
   it("writes when the origin was last called, once a minute", async () => {
     const { token } = await addClient();
     const { origin, id } = await addOrigin();
@@ -263,7 +278,7 @@ describe("browsers", () => {
   const allowed = { ALLOWED_BROWSER_ORIGINS: "https://app.example, http://localhost:3000" };
   const from = { Origin: "https://app.example" };
 
-  it("of an allowed web origin get their preflight answered, and only the headers that MCP needs", async () => {
+  it("[10.2-preflight] of an allowed web origin get their preflight answered, and only the headers that MCP needs", async () => {
     const headers = {
       ...from,
       "Access-Control-Request-Method": "POST",
@@ -331,7 +346,7 @@ describe("browsers", () => {
 });
 
 describe("pages for people and probes", () => {
-  it("GET and HEAD / say what this is, and nothing of the deployment", async () => {
+  it("[10.2-help-page] GET and HEAD / say what this is, and nothing of the deployment", async () => {
     await addClient();
     const response = await send("/");
     const text = await response.text();

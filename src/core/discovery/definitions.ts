@@ -13,6 +13,9 @@ import type { RejectionCode } from "./release.ts";
 /** Deepest nesting of a definition's annotations. */
 const ANNOTATIONS_DEPTH = 16;
 
+/** Share of a load's gas in the first round; an ordinary script takes a thousandth of it. */
+const QUICK_SHARE = 0.02;
+
 export interface DefinitionReaderOptions {
   readonly sandbox: Pick<Sandbox, "load" | "evaluate">;
   /** For all definitions of one discovery. */
@@ -46,20 +49,34 @@ export class DefinitionReader {
     this.#gasLeft = options.gas;
   }
 
+  /**
+   * Reads what can be read with little gas, so that a few endless scripts at the head of a document do not use up what
+   * all others need. Those that need more are left for {@link read}.
+   */
+  async readQuickly(tools: readonly DefinitionSource[]): Promise<void> {
+    const gas = Math.floor(this.#options.loadGas * QUICK_SHARE);
+    for (const tool of tools) {
+      const key = keyOf(tool);
+      if (this.#known.has(key)) continue;
+      const result = await this.#readOrDefer(tool, gas);
+      if (result.ok || result.code !== "deferred") this.#known.set(key, result);
+    }
+  }
+
   async read(tool: DefinitionSource): Promise<Checked<ToolDefinition>> {
-    const key = `${tool.sha256} ${tool.name}`;
+    const key = keyOf(tool);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const result = await this.#readOrDefer(tool);
+    const result = await this.#readOrDefer(tool, this.#options.loadGas);
     this.#known.set(key, result);
     return result;
   }
 
-  async #readOrDefer(tool: DefinitionSource): Promise<Checked<ToolDefinition>> {
+  async #readOrDefer(tool: DefinitionSource, loadGas: number): Promise<Checked<ToolDefinition>> {
     const source = decode(tool.bytes);
     if (!source.ok) return source;
     try {
-      const definition = await this.#load({ sha256: tool.sha256, name: tool.name, source: source.value });
+      const definition = await this.#load({ sha256: tool.sha256, name: tool.name, source: source.value }, loadGas);
       return definition.ok ? await this.#check(definition.value) : definition;
     } catch (error) {
       if (error instanceof PoolExhausted) return refused("deferred", "No sandbox was free to read the definition.");
@@ -67,9 +84,12 @@ export class DefinitionReader {
     }
   }
 
-  async #load(tool: { sha256: Sha256Hex; name: string; source: string }): Promise<Checked<ToolDefinition>> {
+  async #load(
+    tool: { sha256: Sha256Hex; name: string; source: string },
+    mostGas: number,
+  ): Promise<Checked<ToolDefinition>> {
     const { sandbox, loadGas, tenant, signal } = this.#options;
-    const gas = Math.min(loadGas, this.#gasLeft);
+    const gas = Math.min(mostGas, this.#gasLeft);
     if (gas <= 0) return this.#outOfGas();
     if (signal.aborted) return outOfTime();
     const outcome = await sandbox.load(tool, { gas, signal, tenant });
@@ -77,7 +97,7 @@ export class DefinitionReader {
     if (outcome.ok) return passed(outcome.definition);
     if (outcome.code === "gas_exhausted" && gas < loadGas) return this.#outOfGas();
     if (signal.aborted) return outOfTime();
-    return refused(rejectionCode(outcome), `The script tool.js cannot be loaded: ${outcome.message}`);
+    return refused(rejectionCode(outcome), asSentence(`The script tool.js cannot be loaded: ${outcome.message}`));
   }
 
   async #check(definition: ToolDefinition): Promise<Checked<ToolDefinition>> {
@@ -91,8 +111,7 @@ export class DefinitionReader {
       ["outputSchema", outputSchema],
     ] as const) {
       if (schema === undefined) continue;
-      const gas = Math.min(schemaGas, this.#gasLeft);
-      if (gas <= 0) return this.#outOfGas();
+      const gas = Math.max(0, Math.min(schemaGas, this.#gasLeft));
       const check = await checkSchema(schema, { sandbox, tenant, signal, gas });
       this.#gasLeft -= check.gasUsed;
       if (check.ok) continue;
@@ -109,6 +128,14 @@ export class DefinitionReader {
       `The ${this.#options.gas} units of gas for reading the definitions of one discovery were used up before this one.`,
     );
   }
+}
+
+function keyOf({ sha256, name }: DefinitionSource): string {
+  return `${sha256} ${name}`;
+}
+
+function asSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function decode(bytes: Uint8Array): Checked<string> {

@@ -4,7 +4,7 @@ import type { SkillLine } from "../llmstxt/llmstxt.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { PublicName } from "../skill.ts";
 import { type Checked, passed, refused, rejection } from "./checked.ts";
-import type { DefinitionReader } from "./definitions.ts";
+import type { DefinitionReader, DefinitionSource } from "./definitions.ts";
 import { type DeclaredFile, type Downloads, fileKey, releaseFull } from "./downloads.ts";
 import type { ReleaseLedger } from "./ledger.ts";
 import { type Candidate, checkSkillLine } from "./lines.ts";
@@ -77,12 +77,19 @@ export async function keepSkills(
     line,
     result: result.ok ? count(result.value, context) : result,
   }));
+  await context.definitions.readQuickly(counted.flatMap(({ result }) => definitionSource(result)));
   for (const { line, result } of counted) {
     const skill = result.ok ? await keepSkill(result.value, kept, context) : result;
     if (skill.ok) kept.set(skill.value.publicName, skill.value);
     else context.rejected.push(rejection("skill", line, skill));
   }
   return [...kept.values()];
+}
+
+function definitionSource(result: Checked<Arrived>): DefinitionSource[] {
+  if (!result.ok || !result.value.source.ok) return [];
+  const { candidate, source } = result.value;
+  return [{ sha256: candidate.tool.sha256, bytes: source.value, name: candidate.line.name }];
 }
 
 function count({ candidate, source, recipe }: Arrived, context: KeepSkillsContext): Checked<Arrived> {

@@ -94,6 +94,7 @@ function evaluateOnHost({ schema }: CompiledSchema, value: Json): Violation | nu
 }
 
 function unjudged(outcome: CallOutcome & { ok: false }): string {
+  if (outcome.code === "stack_overflow") return "The value is nested too deeply to be checked against the schema.";
   return outcome.code === "gas_exhausted"
     ? "The value could not be checked against the schema within the gas budget."
     : "The value could not be checked against the schema.";

@@ -1,0 +1,261 @@
+import { beforeAll, expect, it } from "vitest";
+import type { Sha256Hex } from "../integrity.ts";
+import { DEFAULT_DISCOVERY_LIMITS, type DiscoveryLimits } from "../limits.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { type DiscoverOptions, discover } from "./discover.ts";
+import { DiscoveryError } from "./discovery-error.ts";
+import { adder, Publisher, script, sha256Of } from "./fixture/publisher.ts";
+import { createTestSandbox } from "./fixture/workerd-sandbox.ts";
+import type { Release } from "./release.ts";
+
+let sandbox: Sandbox;
+
+beforeAll(() => {
+  sandbox = createTestSandbox();
+});
+
+/** Runs with the default limits but those given. */
+function run(
+  publisher: Publisher,
+  limits: Partial<DiscoveryLimits> = {},
+  more: Partial<DiscoverOptions> = {},
+): Promise<Release> {
+  const { origin, fetch } = publisher;
+  const all = { ...DEFAULT_DISCOVERY_LIMITS, ...limits };
+  return discover({ origin, fetch, sandbox, limits: all, now: () => 0, ...more });
+}
+
+/** What became of the run: `ok`, or the codes of what was rejected. */
+async function outcome(promise: Promise<Release>): Promise<string> {
+  try {
+    const { rejected } = await promise;
+    return rejected.length === 0 ? "ok" : rejected.map(({ subject, code }) => `${subject} ${code}`).join(", ");
+  } catch (error) {
+    if (error instanceof DiscoveryError) return `${error.code} ${error.reason}`;
+    throw error;
+  }
+}
+
+const KIB = 1024;
+const padded = (text: string, length: number, filler = " ") => text + filler.repeat(length - text.length);
+
+/** [bytes past the limit, expected]: below, at and above the edge. */
+const edges = (above: string) =>
+  [
+    [-1, "ok"],
+    [0, "ok"],
+    [1, above],
+  ] as const;
+
+it("[budget:llms.txt] takes 256 KiB and no byte more", async () => {
+  for (const [past, expected] of edges("discovery_failed too_large")) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one" });
+    publisher.put("/llms.txt", padded(publisher.llmsTxt(), 256 * KIB + past, "\n"));
+    expect(await outcome(run(publisher))).toBe(expected);
+  }
+});
+
+it("[budget:tool.js] takes 1 MiB and no byte more", async () => {
+  for (const [past, expected] of edges("skill too_large")) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one", source: padded(adder("one"), 1024 * KIB + past) });
+    await publisher.skill({ name: "two" });
+    const release = run(publisher);
+    expect(await outcome(release)).toBe(expected);
+    expect((await release).skills.at(-1)?.name).toBe("two");
+  }
+});
+
+it("[budget:SKILL.md] takes 256 KiB and no byte more", async () => {
+  for (const [past, expected] of edges("recipe too_large")) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one", recipe: padded("#", 256 * KIB + past) });
+    const release = run(publisher);
+    expect(await outcome(release)).toBe(expected);
+    expect((await release).skills).toHaveLength(1);
+  }
+});
+
+it("[budget:index.json] takes 256 KiB and no byte more", async () => {
+  for (const [past, expected] of edges("index too_large")) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one" });
+    publisher.put("/.well-known/agent-skills/index.json", padded('{"skills":[]}', 256 * KIB + past));
+    const release = run(publisher);
+    expect(await outcome(release)).toBe(expected);
+    expect((await release).skills).toHaveLength(1);
+  }
+});
+
+it("[budget:attestations.json] takes 256 KiB and no byte more", async () => {
+  for (const [past, expected] of edges("attestations too_large")) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one" });
+    publisher.put("/.well-known/agent-skills/attestations.json", padded("[1]", 256 * KIB + past));
+    const release = run(publisher);
+    expect(await outcome(release)).toBe(expected);
+    expect((await release).attestations).toEqual(past > 0 ? [] : [1]);
+  }
+});
+
+it("[budget:snapshot] takes 4 MiB and no byte more", async () => {
+  for (const [past, expected] of edges("memory too_large")) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one" });
+    await publisher.memory(null, new Uint8Array(4096 * KIB + past));
+    expect(await outcome(run(publisher))).toBe(expected);
+  }
+});
+
+it("[budget:skills] takes 256 executable lines; the rest is rejected in document order, unfetched", async () => {
+  for (const [past, expected] of edges("skill too_many_skills")) {
+    const publisher = new Publisher();
+    for (let index = 0; index < 256 + past; index += 1) await publisher.skill({ name: `s${index}` });
+    const release = await run(publisher, {}, { sandbox: createTestSandbox() });
+    expect(await outcome(Promise.resolve(release))).toBe(expected);
+    expect(release.skills).toHaveLength(Math.min(256, 256 + past));
+    expect(publisher.requests).not.toContain("/skills/root/s256/tool.js");
+  }
+}, 60_000);
+
+it("[budget:memories] takes 8 snapshots of different scopes", async () => {
+  for (const [past, expected] of edges("memory too_many_memories")) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one" });
+    for (let index = 0; index < 8 + past; index += 1) await publisher.memory(`m${index}`, `bytes ${index}`);
+    expect(await outcome(run(publisher))).toBe(expected);
+  }
+});
+
+it("[budget:memory-bytes] takes 8 MiB of snapshots in sum", async () => {
+  for (const [past, expected] of edges("memory too_large")) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one" });
+    await publisher.memory("a", new Uint8Array(4096 * KIB));
+    await publisher.memory("b", new Uint8Array(4095 * KIB));
+    await publisher.memory("c", new Uint8Array(KIB + past));
+    await publisher.memory("d", new Uint8Array(0));
+    const release = await run(publisher);
+    expect(await outcome(Promise.resolve(release))).toBe(expected);
+    expect(release.memories.at(-1)?.scope).toBe("d");
+  }
+});
+
+it("[budget:release] keeps 16 MiB in sum; from the first file that does not fit, the rest is rejected", async () => {
+  for (const [past, expected] of edges("skill release_too_large")) {
+    const publisher = new Publisher();
+    const mebibyte = 1024 * KIB;
+    for (let index = 0; index < 15; index += 1) {
+      await publisher.skill({ name: `s${index}`, source: padded(adder(`s${index}`), mebibyte) });
+    }
+    const last = adder("last").length;
+    await publisher.skill({
+      name: "cut",
+      source: padded(adder("cut"), mebibyte - 4 * KIB - last),
+      recipe: padded("#", 4 * KIB + past),
+    });
+    await publisher.skill({ name: "last" });
+    const release = await run(publisher, { deadlineMs: 60_000 });
+    expect(await outcome(Promise.resolve(release))).toBe(expected);
+    expect(release.skills).toHaveLength(past > 0 ? 16 : 17);
+  }
+}, 60_000);
+
+it("[budget:release] stops fetching once it is full", async () => {
+  const publisher = new Publisher();
+  for (let index = 0; index < 100; index += 1) {
+    await publisher.skill({ name: `s${index}`, source: padded(adder(`s${index}`), 1000) });
+  }
+  const release = await run(publisher, { releaseBytes: 3_000 });
+  expect(release.skills).toHaveLength(3);
+  expect(publisher.requests.filter((path) => path.endsWith("tool.js")).length).toBeLessThanOrEqual(3 + 6);
+});
+
+it("[budget:discovery-deadline] what answers before it is kept, what does not is a timeout", async () => {
+  for (const [delay, expected] of [
+    [0, "ok"],
+    [100, "ok"],
+    [60_000, "skill timeout"],
+  ] as const) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "slow" });
+    await publisher.skill({ name: "fast" });
+    publisher.put("/skills/root/slow/tool.js", async () => {
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      return new Response(adder("slow"));
+    });
+    const begun = run(publisher, { deadlineMs: 1_000 });
+    // The definition of a skill that is there is read after the wait for the other: too late is `deferred`.
+    expect((await outcome(begun)).split(", ")[0]).toBe(expected);
+  }
+});
+
+it("[budget:discovery-deadline] a deadline that passes before llms.txt came is discovery_failed", async () => {
+  const publisher = new Publisher().put("/llms.txt", () => new Promise<Response>(() => {}));
+  expect(await outcome(run(publisher, { deadlineMs: 20 }))).toBe("discovery_failed timeout");
+});
+
+it("[budget:discovery-fetch-timeout] covers the body of one file, and the others load", async () => {
+  const publisher = new Publisher();
+  await publisher.skill({ name: "stalled" });
+  await publisher.skill({ name: "good" });
+  publisher.put("/skills/root/stalled/tool.js", () => {
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode("regis")) });
+    return new Response(body);
+  });
+  const release = await run(publisher, { fetchTimeoutMs: 50 });
+  expect(release.skills.map(({ name }) => name)).toEqual(["good"]);
+  expect(await outcome(Promise.resolve(release))).toBe("skill timeout");
+});
+
+it("[budget:concurrency] keeps to the given number of fetches in flight", async () => {
+  for (const concurrency of [1, 2, 6]) {
+    const publisher = new Publisher();
+    for (let index = 0; index < 8; index += 1) await publisher.skill({ name: `s${index}` });
+    await publisher.memory(null, "bytes");
+    await run(publisher, { concurrency });
+    expect(publisher.mostOpen).toBe(concurrency);
+  }
+});
+
+it("[budget:discovery-gas] reads definitions while gas lasts; what is left over is deferred", async () => {
+  const build = async () => {
+    const publisher = new Publisher();
+    for (let index = 0; index < 3; index += 1) await publisher.skill({ name: `s${index}` });
+    return publisher;
+  };
+  const fresh = () => ({ sandbox: createTestSandbox() });
+  const [first, second, third] = [await gasOfLoad("s0"), await gasOfLoad("s1"), await gasOfLoad("s2")];
+  const edge = first.used + second.used + third.least;
+  expect(await outcome(run(await build(), { gas: edge + 1 }, fresh()))).toBe("ok");
+  expect(await outcome(run(await build(), { gas: edge }, fresh()))).toBe("ok");
+  expect(await outcome(run(await build(), { gas: edge - 1 }, fresh()))).toBe("skill deferred");
+  expect(await outcome(run(await build(), { gas: first.least }, fresh()))).toBe("skill deferred, skill deferred");
+});
+
+/** What one of these loads uses, and the least it must be given (some is held back for a graceful end): both are exact. */
+async function gasOfLoad(name: string): Promise<{ used: number; least: number }> {
+  const source = adder(name);
+  const tool = { sha256: (await sha256Of(source)) as Sha256Hex, source, name };
+  const { gasUsed: used } = await createTestSandbox().load(tool);
+  let [fails, least] = [0, 1_000_000];
+  while (least - fails > 1) {
+    const gas = Math.floor((least + fails) / 2);
+    const { ok } = await createTestSandbox().load(tool, { gas });
+    if (ok) least = gas;
+    else fails = gas;
+  }
+  return { used, least };
+}
+
+it("[budget:discovery-gas] a few endless scripts at the head do not use up what the others need", async () => {
+  const publisher = new Publisher();
+  for (let index = 0; index < 4; index += 1)
+    await publisher.skill({ name: `l${index}`, source: `for (;;) {} //${index}` });
+  for (let index = 0; index < 4; index += 1) await publisher.skill({ name: `s${index}` });
+  await publisher.skill({ name: "late", source: script("late", "description: 'x'") });
+  const release = await run(publisher);
+  expect(release.skills.map(({ name }) => name)).toEqual(["s0", "s1", "s2", "s3", "late"]);
+  expect(release.rejected.map(({ code }) => code)).toEqual(["gas_exhausted", "deferred", "deferred", "deferred"]);
+}, 20_000);

@@ -1,0 +1,395 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_DISCOVERY_LIMITS, type DiscoveryLimits } from "../limits.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { type DiscoverOptions, discover } from "./discover.ts";
+import { DiscoveryError } from "./discovery-error.ts";
+import { adder, Publisher, script, sha256Of } from "./fixture/publisher.ts";
+import { createTestSandbox } from "./fixture/workerd-sandbox.ts";
+import type { Release } from "./release.ts";
+
+let sandbox: Sandbox;
+
+beforeAll(() => {
+  sandbox = createTestSandbox();
+});
+
+function run(
+  publisher: Publisher,
+  limits: Partial<DiscoveryLimits> = {},
+  more: Partial<DiscoverOptions> = {},
+): Promise<Release> {
+  return discover({
+    origin: publisher.origin,
+    fetch: publisher.fetch,
+    sandbox,
+    limits: { ...DEFAULT_DISCOVERY_LIMITS, ...limits },
+    now: () => 1_000,
+    ...more,
+  });
+}
+
+const names = (release: Release) => release.skills.map(({ publicName }) => publicName as string);
+const codes = (release: Release) => release.rejected.map(({ subject, name, code }) => `${subject} ${name} ${code}`);
+
+async function failure(promise: Promise<Release>): Promise<DiscoveryError> {
+  const error = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof DiscoveryError)) throw new Error(`not a DiscoveryError: ${String(error)}`);
+  return error;
+}
+
+describe("a release", () => {
+  it("holds verified skills, recipes, memories, attestations and prose, in document order", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "zulu", recipe: "# How to zulu" });
+    await publisher.skill({ name: "alpha", scope: "kb", metadata: { version: "1.2" } });
+    publisher.line("- [reading](/about.md): Only for people.");
+    await publisher.memory("kb", "snapshot bytes");
+    publisher.put("/.well-known/agent-skills/attestations.json", '[{"skill":"zulu"}]');
+    const release = await run(publisher);
+    expect(release.rejected).toEqual([]);
+    expect(names(release)).toEqual(["zulu", "kb__alpha"]);
+    expect(release.fetchedAt).toBe(1_000);
+    const [zulu, alpha] = release.skills;
+    expect(zulu?.recipe?.text).toBe("# How to zulu");
+    expect(zulu?.definition).toMatchObject({
+      name: "zulu",
+      description: "Adds.",
+      inputSchema: { required: ["a", "b"] },
+    });
+    expect(new TextDecoder().decode(zulu?.source)).toBe(adder("zulu"));
+    expect(alpha).toMatchObject({
+      scope: "kb",
+      name: "alpha",
+      version: "1.2",
+      recipe: null,
+      description: "Does alpha.",
+    });
+    expect(release.memories.map(({ scope, bytes }) => [scope, bytes.length])).toEqual([["kb", 14]]);
+    expect(release.prose).toMatchObject([{ name: "reading", description: "Only for people." }]);
+    expect(release.attestations).toEqual([{ skill: "zulu" }]);
+    expect(structuredClone(release)).toEqual(release);
+  });
+
+  it("keeps to an origin's base path: a project site", async () => {
+    const publisher = new Publisher("https://user.github.io/REPO");
+    await publisher.skill({ name: "one" });
+    await publisher.skill({ name: "two", metadata: { tool: "/REPO/skills/root/two/tool.js" } });
+    expect(names(await run(publisher))).toEqual(["one", "two"]);
+    expect(publisher.requests.every((path) => path.startsWith("/REPO/"))).toBe(true);
+  });
+
+  it("asks for llms.txt first and runs at most six fetches at once", async () => {
+    const publisher = new Publisher();
+    for (let count = 0; count < 12; count += 1) await publisher.skill({ name: `s${count}`, recipe: `recipe ${count}` });
+    const release = await run(publisher);
+    expect(release.skills).toHaveLength(12);
+    expect(publisher.requests[0]).toBe("/llms.txt");
+    expect(publisher.mostOpen).toBe(6);
+  });
+
+  it("fetches one artifact once for two scopes that share it, and reads its definition once", async () => {
+    const publisher = new Publisher();
+    const tool_sha256 = await sha256Of(adder("same"));
+    publisher.put("/same.js", adder("same"));
+    for (const scope of ["a", "b"])
+      await publisher.skill({ name: "same", scope, metadata: { tool: "/same.js", tool_sha256 } });
+    expect(names(await run(publisher))).toEqual(["a__same", "b__same"]);
+    expect(publisher.requests.filter((path) => path === "/same.js")).toHaveLength(1);
+  });
+
+  it("is the same whatever order the answers come in", async () => {
+    const build = async (delay: (index: number) => number) => {
+      const publisher = new Publisher();
+      for (let index = 0; index < 8; index += 1) {
+        const name = index % 2 === 0 ? "twin" : `s${index}`;
+        const source = `${adder(name)}//${index}`;
+        await publisher.skill({ name, source, metadata: { tool: `/t${index}.js` } });
+        publisher.put(`/t${index}.js`, async () => {
+          await new Promise((resolve) => setTimeout(resolve, delay(index)));
+          return new Response(source);
+        });
+      }
+      return run(publisher, { releaseBytes: 1_500 });
+    };
+    const [first, second] = [await build((index) => index * 4), await build((index) => 40 - index * 4)];
+    expect(first).toEqual(second);
+    expect(codes(first)).toContain("skill twin name_collision");
+    expect(codes(first)).toContain("skill s7 release_too_large");
+  });
+});
+
+describe("one broken skill harms only itself", () => {
+  const H = "0".repeat(64);
+  const broken: [fault: string, code: string, arrange: (publisher: Publisher) => Promise<unknown>][] = [
+    ["an unparsable tool URL", "bad_url", (p) => p.skill({ name: "bad", metadata: { tool: "http://[" } })],
+    ["an empty tool path", "bad_url", (p) => p.skill({ name: "bad", metadata: { tool: "" } })],
+    [
+      "a tool elsewhere",
+      "outside_origin",
+      (p) => p.skill({ name: "bad", metadata: { tool: "https://evil.example/t.js" } }),
+    ],
+    ["an upper-case hash", "bad_hash", (p) => p.skill({ name: "bad", metadata: { tool_sha256: "A".repeat(64) } })],
+    ["another hash", "hash_mismatch", (p) => p.skill({ name: "bad", metadata: { tool_sha256: H } })],
+    ["a 404", "http_status", (p) => p.skill({ name: "bad", metadata: { tool: "/missing.js" } })],
+    ["a name that clients refuse", "bad_name", (p) => p.skill({ name: "bad name" })],
+    ["a name of 129 characters", "bad_name", (p) => p.skill({ name: "n".repeat(129) })],
+    ["a syntax error", "load_failed", (p) => p.skill({ name: "bad", source: "registerTool({" })],
+    ["a throw at top level", "load_failed", (p) => p.skill({ name: "bad", source: "throw new Error('no')" })],
+    ["an endless loop", "gas_exhausted", (p) => p.skill({ name: "bad", source: "for (;;) {}" })],
+    ["no registration", "no_registration", (p) => p.skill({ name: "bad", source: "1" })],
+    [
+      "two registrations",
+      "several_registrations",
+      (p) => p.skill({ name: "bad", source: adder("bad") + adder("bad") }),
+    ],
+    ["invalid UTF-8", "bad_encoding", (p) => p.skill({ name: "bad", source: new Uint8Array([0x2f, 0x2f, 0xff]) })],
+    [
+      "a schema with a bad type",
+      "bad_schema",
+      (p) =>
+        p.skill({
+          name: "bad",
+          source: script("bad", "inputSchema: { type: 'object', properties: { a: { type: 'text' } } }"),
+        }),
+    ],
+    [
+      "a schema for arrays",
+      "bad_schema",
+      (p) => p.skill({ name: "bad", source: script("bad", "inputSchema: { type: 'array' }") }),
+    ],
+    [
+      "a bad pattern",
+      "bad_schema",
+      (p) => p.skill({ name: "bad", source: script("bad", "inputSchema: { properties: { a: { pattern: '(' } } }") }),
+    ],
+    [
+      "a foreign $ref",
+      "bad_schema",
+      (p) => p.skill({ name: "bad", source: script("bad", "outputSchema: { $ref: 'https://evil.example/s' }") }),
+    ],
+    [
+      "a bad x-mcp-header",
+      "bad_schema",
+      (p) =>
+        p.skill({
+          name: "bad",
+          source: script("bad", "inputSchema: { properties: { a: { type: 'string', 'x-mcp-header': 'a b' } } }"),
+        }),
+    ],
+  ];
+
+  it.each(broken)(
+    "[10.1-G] %s is %s, and the others load",
+    async (_fault, code, arrange) => {
+      const publisher = new Publisher();
+      await publisher.skill({ name: "before" });
+      await arrange(publisher);
+      await publisher.skill({ name: "after" });
+      const release = await run(publisher);
+      expect(names(release)).toEqual(["before", "after"]);
+      expect(release.rejected).toMatchObject([{ subject: "skill", code }]);
+      expect(release.rejected[0]?.message).toMatch(/^[A-Z].{10,}\.$/s);
+    },
+    20_000,
+  );
+
+  it("[10.1-F] a getter, toJSON or proxy that never ends is rejected under gas", async () => {
+    const publisher = new Publisher();
+    const loops = [
+      script("l0", "get description() { for (;;) {} }"),
+      script("l1", "inputSchema: { toJSON() { for (;;) {} } }"),
+      script("l2", "annotations: new Proxy({}, { ownKeys() { for (;;) {} } })"),
+    ];
+    for (const [index, source] of loops.entries()) await publisher.skill({ name: `l${index}`, source });
+    await publisher.skill({ name: "good" });
+    const release = await run(publisher, { gas: 1_000_000_000 });
+    expect(names(release)).toEqual(["good"]);
+    for (const { name, code } of release.rejected)
+      expect(`${name} ${code}`).toMatch(/^l\d (gas_exhausted|bad_definition)$/);
+    expect(release.rejected).toHaveLength(3);
+  }, 20_000);
+
+  it("[10.1-I] a script that registers another skill's name is a name_mismatch and shadows nothing", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "evil", source: adder("good") });
+    await publisher.skill({ name: "good" });
+    const release = await run(publisher);
+    expect(names(release)).toEqual(["good"]);
+    expect(codes(release)).toEqual(["skill evil name_mismatch"]);
+  });
+
+  it("takes the first VALID line of a public name; later ones collide", async () => {
+    const publisher = new Publisher();
+    const first = { name: "twin", metadata: { tool_sha256: H } };
+    await publisher.skill(first);
+    await publisher.skill({ name: "twin", scope: "x", source: adder("twin") });
+    await publisher.skill({ name: "x__twin" });
+    await publisher.skill({ name: "twin", source: `${adder("twin")}//2` });
+    const release = await run(publisher);
+    expect(names(release)).toEqual(["x__twin", "twin"]);
+    expect(codes(release)).toEqual(["skill twin hash_mismatch", "skill x__twin name_collision"]);
+  });
+
+  it("reports malformed metadata and scopes, which stay visible as prose", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "good" });
+    await publisher.skill({ name: "odd", scope: "Not A Scope" });
+    publisher.line("- [broken](/x.md): Bad JSON. <!-- skill: {nope} -->");
+    const release = await run(publisher);
+    expect(codes(release)).toEqual(["skill odd bad_scope", "skill broken bad_metadata"]);
+    expect(release.prose.map(({ name }) => name)).toEqual(["odd", "broken"]);
+  });
+});
+
+describe("recipes", () => {
+  it("[10.2-unverified-recipe] without a declared hash are left out, and the tool stays", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one", recipe: "text", metadata: { sha256: undefined } });
+    const release = await run(publisher);
+    expect(release.skills[0]?.recipe).toBeNull();
+    expect(codes(release)).toEqual(["recipe one no_declared_hash"]);
+    expect(publisher.requests).not.toContain("/skills/root/one/SKILL.md");
+  });
+
+  it("with another hash, a bad link or bad text are left out, and the tools stay", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "hash", recipe: "text", metadata: { sha256: "0".repeat(64) } });
+    await publisher.skill({ name: "form", recipe: "text", metadata: { sha256: "xyz" } });
+    await publisher.skill({ name: "text", recipe: new Uint8Array([0xff]) });
+    publisher.line(
+      `- [away](https://evil.example/SKILL.md): x <!-- skill: ${JSON.stringify({
+        tool: "/skills/root/away/tool.js",
+        tool_sha256: await sha256Of(adder("away")),
+        sha256: "0".repeat(64),
+      })} -->`,
+    );
+    publisher.put("/skills/root/away/tool.js", adder("away"));
+    const release = await run(publisher);
+    expect(names(release)).toEqual(["hash", "form", "text", "away"]);
+    expect(codes(release)).toEqual([
+      "recipe hash hash_mismatch",
+      "recipe form bad_hash",
+      "recipe text bad_encoding",
+      "recipe away outside_origin",
+    ]);
+  });
+});
+
+describe("exact bytes", () => {
+  it("[10.2-bom] a byte order mark is part of the hash and not of the script", async () => {
+    const publisher = new Publisher();
+    const source = new TextEncoder().encode(`\ufeff${adder("marked")}\r\n`);
+    await publisher.skill({ name: "marked", source });
+    await publisher.skill({ name: "stripped", metadata: { tool_sha256: await sha256Of(adder("stripped")) } });
+    publisher.put("/skills/root/stripped/tool.js", `\ufeff${adder("stripped")}`);
+    const release = await run(publisher);
+    expect(names(release)).toEqual(["marked"]);
+    expect(codes(release)).toEqual(["skill stripped hash_mismatch"]);
+  });
+
+  it("reads an llms.txt with a byte order mark, CRLF and a stray byte", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one" });
+    const text = new TextEncoder().encode(`\ufeff${publisher.llmsTxt().replaceAll("\n", "\r\n")}`);
+    publisher.put("/llms.txt", new Uint8Array([...text, 0xff]));
+    expect(names(await run(publisher))).toEqual(["one"]);
+  });
+});
+
+describe("redirects", () => {
+  const redirect = (to: string, status = 302) => new Response(null, { status, headers: { location: to } });
+
+  it("[10.1-E] rejects a tool, a recipe and a snapshot whose redirect leaves the origin, and never asks there", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "away", recipe: "text" });
+    await publisher.memory(null, "bytes");
+    for (const path of ["/skills/root/away/tool.js", "/memory/root.bin"])
+      publisher.put(path, redirect("https://evil.example/x"));
+    await publisher.skill({ name: "good", recipe: "text" });
+    publisher.put("/skills/root/good/SKILL.md", redirect("//evil.example/x"));
+    const release = await run(publisher);
+    expect(names(release)).toEqual(["good"]);
+    expect(codes(release).sort()).toEqual([
+      "memory  redirect_outside_origin",
+      "recipe good redirect_outside_origin",
+      "skill away redirect_outside_origin",
+    ]);
+    expect(publisher.requests).not.toContain("/x");
+  });
+
+  it("[10.1-E] fails when llms.txt redirects to another origin, scheme or out of the base path", async () => {
+    for (const to of [
+      "https://evil.example/llms.txt",
+      "http://user.github.io/REPO/llms.txt",
+      "/llms.txt",
+      "/REPO/%2e%2e/llms.txt",
+    ]) {
+      const publisher = new Publisher("https://user.github.io/REPO").put("/llms.txt", redirect(to));
+      expect(await failure(run(publisher))).toMatchObject({
+        code: "discovery_failed",
+        reason: "redirect_outside_origin",
+      });
+    }
+  });
+
+  it("[budget:redirects] follows 4 and 5 redirects inside the origin, not 6", async () => {
+    for (const [hops, expected] of [
+      [4, "ok"],
+      [5, "ok"],
+      [6, "too_many_redirects"],
+    ] as const) {
+      const publisher = new Publisher();
+      await publisher.skill({ name: "far", metadata: { tool: "/hop0" } });
+      for (let hop = 0; hop < hops; hop += 1) publisher.put(`/hop${hop}`, redirect(`hop${hop + 1}`, 301 + (hop % 2)));
+      publisher.put(`/hop${hops}`, adder("far"));
+      const release = await run(publisher);
+      expect(release.skills.length === 1 ? "ok" : release.rejected[0]?.code).toBe(expected);
+    }
+  });
+});
+
+describe("no release at all", () => {
+  it.each([
+    ["a 404", () => new Response("", { status: 404 }), "http_status"],
+    ["an error page", () => new Response("", { status: 503 }), "http_status"],
+    ["a network failure", () => Promise.reject(new TypeError("ECONNREFUSED 10.0.0.1")), "fetch_failed"],
+    [
+      "an endless redirect",
+      () => new Response("", { status: 302, headers: { location: "/llms.txt" } }),
+      "too_many_redirects",
+    ],
+  ])("%s for llms.txt is discovery_failed", async (_case, answer, reason) => {
+    const error = await failure(run(new Publisher().put("/llms.txt", answer)));
+    expect(error).toMatchObject({ code: "discovery_failed", reason });
+    expect(error.message).not.toContain("10.0.0.1");
+  });
+
+  it("without an executable line is no_skills, counts the links for people and keeps the mistakes", async () => {
+    const publisher = new Publisher().line("- [a](/a.md): x").line("- [b](/b.md): x <!-- skill: {bad} -->");
+    const error = await failure(run(publisher));
+    expect(error).toMatchObject({ code: "no_skills", reason: "no_executable_lines" });
+    expect(error.message).toContain("2 that are links for people");
+    expect(error.rejected).toMatchObject([{ name: "b", code: "bad_metadata" }]);
+    expect(publisher.requests).toEqual(["/llms.txt"]);
+  });
+
+  it("with every skill rejected is a release without skills", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one", metadata: { tool_sha256: "0".repeat(64) } });
+    const release = await run(publisher);
+    expect(release.skills).toEqual([]);
+    expect(codes(release)).toEqual(["skill one hash_mismatch"]);
+  });
+
+  it("ends at once when its caller gives up", async () => {
+    const controller = new AbortController();
+    const publisher = new Publisher().put("/llms.txt", () => {
+      controller.abort();
+      return new Promise<Response>(() => {});
+    });
+    expect(await failure(run(publisher, {}, { signal: controller.signal }))).toMatchObject({ reason: "cancelled" });
+  });
+});

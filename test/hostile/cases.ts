@@ -172,7 +172,7 @@ const GROUPS: readonly Group[] = [
       "nested JSON text": "return JSON.parse('['.repeat(1000000) + ']'.repeat(1000000)).length",
       "nested parentheses": "return eval('('.repeat(100000) + '1' + ')'.repeat(100000))",
       "nested operators": "return eval('!'.repeat(200000) + '1')",
-      "nested templates": "return eval('`${'.repeat(20000) + '1' + '}`'.repeat(20000))",
+      "nested templates": "return eval('`$\\x7b'.repeat(20000) + '1' + '}`'.repeat(20000))",
       "nested regular expression": "return new RegExp('(?:'.repeat(200000) + 'a' + ')'.repeat(200000)).test('a')",
       "nested result": "let a = []; for (let i = 0; i < 20000; i++) a = [a]; return a",
       "recursion in an async function": "async function f() { return (await f()) + 1 } return f()",

@@ -69,7 +69,7 @@ export function awaitingSuite({ engines, it, expect }: Suite): void {
       PATIENCE_MS,
     );
 
-    it(`[10.2] a loop of 5,000 awaits answers right on ${engine.kind}`, async () => {
+    it(`[10.2-promise-jobs] a loop of 5,000 awaits answers right on ${engine.kind}`, async () => {
       const sandbox = newSandbox(engine);
       const loop = script(
         'registerTool({ name: "t", async handler() { let sum = 0; for (let i = 0; i < 5000; i++) sum += await i; return sum } })',

@@ -152,7 +152,7 @@ export function isolationSuite({ engines, it, expect }: Suite): void {
         "a\u0000b",
         "ü€😀",
         "\u2028\u2029",
-        "\\\"'`${}",
+        "\\\"'`$",
         "x".repeat(100_000),
         "😀".repeat(10_000),
       ]) {

@@ -1,0 +1,5 @@
+import { expect, it } from "vitest";
+import { loadEngines } from "../../dev/meter/engines.ts";
+import { budgetSuite } from "./suites/budgets.ts";
+
+budgetSuite({ engines: await loadEngines(), it, expect });

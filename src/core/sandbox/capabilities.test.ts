@@ -1,0 +1,5 @@
+import { expect, it } from "vitest";
+import { capabilitySuite } from "./suites/capabilities.ts";
+import { WORKERD_ENGINES } from "./suites/workerd-engines.ts";
+
+capabilitySuite({ engines: WORKERD_ENGINES, it, expect });

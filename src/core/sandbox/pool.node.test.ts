@@ -1,0 +1,5 @@
+import { expect, it } from "vitest";
+import { loadEngines } from "../../dev/meter/engines.ts";
+import { poolSuite } from "./suites/pool.ts";
+
+poolSuite({ engines: await loadEngines(), it, expect });

@@ -1,0 +1,262 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { admit } from "./catalog.ts";
+import { discover } from "./discovery/discover.ts";
+import { Publisher, script } from "./discovery/fixture/publisher.ts";
+import { createTestSandbox } from "./discovery/fixture/workerd-sandbox.ts";
+import type { JsonObject } from "./json.ts";
+import { DEFAULT_DISCOVERY_LIMITS, DEFAULT_SANDBOX_LIMITS, type SandboxLimits } from "./limits.ts";
+import type { CallContext, Era, Provider, ToolResult } from "./mcp/provider.ts";
+import { PoolExhausted } from "./sandbox/outcome.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+import { type CallReport, createProvider } from "./serve.ts";
+
+let sandbox: Sandbox;
+
+beforeAll(() => {
+  sandbox = createTestSandbox();
+});
+
+interface Served {
+  readonly provider: Provider;
+  readonly reports: CallReport[];
+  readonly publisher: Publisher;
+  call(name: string, args?: JsonObject, era?: Era, signal?: AbortSignal): Promise<ToolResult>;
+}
+
+/** Publishes, discovers, admits and serves: nothing in between is ours to fake. */
+async function serve(
+  skills: { name: string; source?: string; recipe?: string; scope?: string }[],
+  limits: Partial<SandboxLimits> = {},
+  box: Sandbox = sandbox,
+): Promise<Served> {
+  const publisher = new Publisher();
+  for (const skill of skills) await publisher.skill(skill);
+  const { origin, fetch } = publisher;
+  const release = await discover({ origin, fetch, sandbox, limits: DEFAULT_DISCOVERY_LIMITS, now: () => 0 });
+  expect(release.rejected).toEqual([]);
+  const catalog = admit(release, { status: "active", granted: true }, 0);
+  const reports: CallReport[] = [];
+  const provider = createProvider(catalog, {
+    sandbox: box,
+    fetch,
+    limits: { ...DEFAULT_SANDBOX_LIMITS, ...limits },
+    serverInfo: { name: "skillgate", version: "0.0.0" },
+    client: "cli_test",
+    onCall: (report) => reports.push(report),
+  });
+  const call: Served["call"] = (name, args = {}, era = "legacy", signal = new AbortController().signal) => {
+    const context: CallContext = {
+      era,
+      protocolVersion: era === "legacy" ? "2025-11-25" : "2026-07-28",
+      requestId: 1,
+      signal,
+      clientCapabilities: {},
+      meta: {},
+      progress: () => {},
+    };
+    return provider.callTool(name, args, context);
+  };
+  return { provider, reports, publisher, call };
+}
+
+const returning = (name: string, expression: string, members = "") =>
+  `registerTool({ name: "${name}", ${members} handler: (args) => (${expression}) });`;
+
+const textOf = (result: ToolResult) => result.content[0]?.text;
+
+describe("lists", () => {
+  it("tools under their public names, in document order, with what was registered", async () => {
+    const { provider } = await serve([
+      {
+        name: "zulu",
+        source: script(
+          "zulu",
+          "title: 'Z', description: 'D', annotations: { readOnlyHint: true }, outputSchema: { type: 'array' }",
+        ),
+      },
+      { name: "alpha", scope: "kb" },
+    ]);
+    expect(provider.tools.map(({ name }) => name)).toEqual(["zulu", "kb__alpha"]);
+    expect(provider.tools[0]).toEqual({
+      name: "zulu",
+      title: "Z",
+      description: "D",
+      inputSchema: { type: "object" },
+      outputSchema: { type: "array" },
+      annotations: { readOnlyHint: true },
+    });
+    expect(provider.ttlMs).toBe(15_000);
+  });
+
+  it("no definition in a form that makes official clients drop the whole list", async () => {
+    const { provider } = await serve([
+      {
+        name: "odd",
+        source: script(
+          "odd",
+          "inputSchema: { properties: { a: true, b: false } }, annotations: { readOnlyHint: 'yes', title: 'T', other: 1 }",
+        ),
+      },
+    ]);
+    expect(provider.tools[0]).toMatchObject({
+      inputSchema: { type: "object", properties: { a: {}, b: { not: {} } } },
+      annotations: { title: "T", other: 1 },
+    });
+    expect(provider.tools[0]?.annotations).not.toHaveProperty("readOnlyHint");
+  });
+
+  it("recipes as resources under the public name, and reads them", async () => {
+    const { provider } = await serve([{ name: "one", scope: "kb", recipe: "# Ä" }, { name: "two" }]);
+    expect(provider.resources).toEqual([
+      {
+        uri: "skill://kb__one",
+        name: "kb__one — SKILL.md",
+        description: "Does one.",
+        mimeType: "text/markdown",
+        size: 4,
+      },
+    ]);
+    const context = {} as CallContext;
+    expect(await provider.readResource("skill://kb__one", context)).toEqual([
+      { uri: "skill://kb__one", mimeType: "text/markdown", text: "# Ä" },
+    ]);
+    for (const uri of ["skill://two", "skill://one", "skill://nothing"]) {
+      expect(await provider.readResource(uri, context)).toBeNull();
+    }
+  });
+});
+
+describe("results", () => {
+  it.each<[string, string, unknown]>([
+    ["({ a: 1 })", '{"a":1}', { a: 1 }],
+    ["[1, 2]", "[1,2]", { result: [1, 2] }],
+    ["42", "42", { result: 42 }],
+    ["'x'", '"x"', { result: "x" }],
+    ["null", "null", { result: null }],
+    ["undefined", "null", { result: null }],
+    ["({ content: [], isError: true })", '{"content":[],"isError":true}', { content: [], isError: true }],
+  ])("%s is the text %s", async (expression, text, structuredContent) => {
+    const { call } = await serve([{ name: "t", source: returning("t", expression) }]);
+    for (const era of ["legacy", "modern"] as const) {
+      expect(await call("t", {}, era)).toEqual({
+        content: [{ type: "text", text }],
+        structuredContent,
+        isError: false,
+      });
+    }
+  });
+
+  it("of a tool with a list as outputSchema conform to it for modern clients, which see that schema", async () => {
+    const { call } = await serve([{ name: "t", source: returning("t", "[1]", "outputSchema: { type: 'array' },") }]);
+    expect(await call("t", {}, "modern")).toMatchObject({ structuredContent: [1] });
+    expect(await call("t", {}, "legacy")).toMatchObject({ structuredContent: { result: [1] } });
+  });
+
+  it("that break the tool's own outputSchema are tool errors naming the place", async () => {
+    const { call, reports } = await serve([
+      {
+        name: "t",
+        source: returning("t", "args", "outputSchema: { type: 'object', properties: { a: { type: 'number' } } },"),
+      },
+    ]);
+    expect(await call("t", { a: 1 })).toMatchObject({ isError: false, structuredContent: { a: 1 } });
+    const result = await call("t", { a: "x" });
+    expect(result.isError).toBe(true);
+    expect(result).not.toHaveProperty("structuredContent");
+    expect(textOf(result)).toMatch(/^The tool's result breaks its own outputSchema at \/a: /);
+    expect(reports.map(({ code }) => code)).toEqual(["ok", "invalid_result"]);
+  });
+
+  it.each<[string, string, RegExp]>([
+    ["throw", "(() => { throw new Error('no stock') })()", /no stock/],
+    ["endless", "(() => { for (;;) {} })()", /gas exhausted/],
+    ["rejection", "Promise.reject(new Error('later'))", /later/],
+    ["function", "() => 1", /./],
+  ])("of a tool that fails (%s) are tool errors, and the next call is right", async (_name, expression, text) => {
+    const { call } = await serve([{ name: "bad", source: returning("bad", expression) }, { name: "sum" }]);
+    const result = await call("bad");
+    expect(result).toMatchObject({ isError: true });
+    expect(result).not.toHaveProperty("structuredContent");
+    expect(textOf(result)).toMatch(text);
+    expect(await call("sum", { a: 2, b: 3 })).toMatchObject({ structuredContent: { result: 5 }, isError: false });
+  });
+});
+
+describe("arguments", () => {
+  it("are checked before the handler runs, and the error names the place", async () => {
+    const { call, reports, publisher } = await serve([
+      {
+        name: "t",
+        source: `registerTool({ name: "t", inputSchema: { type: "object", properties: { a: { type: "number" } }, required: ["a"] },
+          handler: () => host.fetchOrigin("/called").status });`,
+      },
+    ]);
+    expect(textOf(await call("t", { a: "x" }))).toBe(
+      'Invalid arguments at /a: Instance type "string" is invalid. Expected "number".',
+    );
+    expect(textOf(await call("t", {}))).toBe('Invalid arguments: Instance does not have required property "a".');
+    expect(publisher.requests).not.toContain("/called");
+    expect(await call("t", { a: 1 })).toMatchObject({ structuredContent: { result: 404 } });
+    expect(reports.map(({ code }) => code)).toEqual(["invalid_arguments", "invalid_arguments", "ok"]);
+  });
+
+  it("[10.1-F] under a pattern that backtracks without an end are a tool error, and the next call is right", async () => {
+    const { call } = await serve([
+      { name: "t", source: returning("t", "args.a", "inputSchema: { properties: { a: { pattern: '^(a+)+$' } } },") },
+    ]);
+    expect(textOf(await call("t", { a: `${"a".repeat(50)}!` }))).toBe(
+      "Invalid arguments: The value could not be checked against the schema within the gas budget.",
+    );
+    expect(await call("t", { a: "aa" })).toMatchObject({ structuredContent: { result: "aa" } });
+  });
+});
+
+describe("calls", () => {
+  it("reach the publisher through host.fetchOrigin, within the origin", async () => {
+    const { call, publisher } = await serve([
+      { name: "t", source: returning("t", "host.fetchOrigin(args.path).body") },
+    ]);
+    publisher.put("/stock", "12 left").put("/away", Response.redirect("https://evil.example/"));
+    expect(await call("t", { path: "/stock" })).toMatchObject({ structuredContent: { result: "12 left" } });
+    for (const path of ["https://evil.example/", "/away"]) {
+      expect(textOf(await call("t", { path }))).toMatch(/outside the origin/);
+    }
+  });
+
+  it("are reported for the log, with gas and code, without arguments or results", async () => {
+    const { call, reports, provider } = await serve([{ name: "sum", scope: "kb" }]);
+    await call("kb__sum", { a: 41, b: 1 });
+    await call("kb__sum", { a: "secret" });
+    expect(reports[0]).toMatchObject({ tool: provider.tools[0]?.name, code: "ok" });
+    expect(reports[0]?.toolSha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(reports[0]?.gasUsed).toBeGreaterThan(0);
+    expect(Object.keys(reports[0] ?? {}).sort()).toEqual(["code", "durationMs", "gasUsed", "tool", "toolSha256"]);
+    expect(JSON.stringify(reports)).not.toContain("secret");
+  });
+
+  it("[code:pool_exhausted] propagate the refusal of a full pool", async () => {
+    const small = createTestSandbox({ poolSize: 1, poolWaitMs: 20 });
+    const source = returning("t", "host.fetchOrigin('/slow').status");
+    const { call, publisher, reports } = await serve([{ name: "t", source }], {}, small);
+    let answer: (response: Response) => void = () => {};
+    publisher.put("/slow", () => new Promise<Response>((resolve) => (answer = resolve)));
+    const first = call("t");
+    await expect(call("t")).rejects.toBeInstanceOf(PoolExhausted);
+    answer(new Response("", { status: 201 }));
+    expect(await first).toMatchObject({ structuredContent: { result: 201 } });
+    expect(reports.map(({ code }) => code)).toEqual(["unavailable", "ok"]);
+  });
+
+  it("end with the client", async () => {
+    const { call, publisher, reports } = await serve([
+      { name: "t", source: returning("t", "host.fetchOrigin('/slow').status") },
+    ]);
+    const controller = new AbortController();
+    publisher.put("/slow", () => {
+      controller.abort();
+      return new Promise<Response>(() => {});
+    });
+    expect(await call("t", {}, "modern", controller.signal)).toMatchObject({ isError: true });
+    expect(reports.map(({ code }) => code)).toEqual(["cancelled"]);
+  });
+});

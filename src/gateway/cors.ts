@@ -36,12 +36,9 @@ const EXPOSED_HEADERS = [
  * `Origin` header that is not valid is 403, against DNS rebinding). Requests without an `Origin` header do not come from a page.
  */
 export const browserOrigins: GatewayMiddleware = async (c, next) => {
+  c.get("answerHeaders").push(["Vary", "Origin, Access-Control-Request-Headers"]);
   const origin = c.req.header("Origin");
-  if (origin === undefined) {
-    await next();
-    c.res.headers.append("Vary", "Origin");
-    return;
-  }
+  if (origin === undefined) return next();
   if (!mayCall(origin, new URL(c.req.url), c.get("settings"))) throw new GatewayError("browser_origin");
   if (c.req.method === "OPTIONS" && c.req.header("Access-Control-Request-Method") !== undefined) {
     c.res = preflight(c.req.header("Access-Control-Request-Headers") ?? "");
@@ -50,7 +47,6 @@ export const browserOrigins: GatewayMiddleware = async (c, next) => {
     c.res.headers.set("Access-Control-Expose-Headers", EXPOSED_HEADERS);
   }
   c.res.headers.set("Access-Control-Allow-Origin", origin);
-  c.res.headers.append("Vary", "Origin");
 };
 
 function preflight(requested: string): Response {
@@ -64,7 +60,6 @@ function preflight(requested: string): Response {
       "Access-Control-Allow-Methods": "POST, OPTIONS",
       "Access-Control-Allow-Headers": [...REQUEST_HEADERS, ...mirrored.slice(0, 64)].join(", "),
       "Access-Control-Max-Age": "86400",
-      Vary: "Access-Control-Request-Headers",
     },
   });
 }

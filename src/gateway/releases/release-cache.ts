@@ -9,8 +9,10 @@ import { askHub } from "./hub-client.ts";
 
 /** All releases in the memory of one isolate, of the 128 MB it has (DESIGN §5). */
 export const RELEASE_CACHE_BYTES = 24 * 1_048_576;
-/** A refresh that has not ended after this long is taken for lost with the request that began it. */
-const REFRESH_LOST_MS = 20_000;
+/** A refresh or a first load that has not ended after this long is taken for lost with the request that began it. */
+const LOST_MS = 20_000;
+const POLL_MS = 10;
+const MAX_ORIGINS_UNDER_WAY = 10_000;
 
 interface Entry extends HeldRelease {
   readonly bytes: number;
@@ -19,13 +21,19 @@ interface Entry extends HeldRelease {
 /** Where the release of this request came from: the value of `X-Gw-Discovery`. */
 export type DiscoveryState = "hit" | HubState;
 
+export interface Found {
+  readonly state: DiscoveryState;
+  readonly release: Release;
+}
+
 /**
  * Releases in the memory of the isolate, in front of the hubs. Their age is `fetchedAt`, which the hub sets: a copy here never lives
  * longer than one there.
  */
 export class ReleaseCache {
   readonly #entries: LruCache<CanonicalOrigin, Entry>;
-  readonly #refreshing = new Map<CanonicalOrigin, number>();
+  /** When a request began to refresh an origin that is in memory, or to load one that is not. */
+  readonly #underWay = new LruCache<CanonicalOrigin, number>(MAX_ORIGINS_UNDER_WAY);
 
   constructor(capacity = RELEASE_CACHE_BYTES) {
     this.#entries = new LruCache(capacity, (entry) => entry.bytes);
@@ -35,23 +43,12 @@ export class ReleaseCache {
    * @param waitUntil keeps a background refresh alive after the answer.
    * @throws {GatewayError} `discovery_failed` or `no_skills`.
    */
-  async get(
-    env: Env,
-    origin: CanonicalOrigin,
-    waitUntil: (work: Promise<unknown>) => void,
-  ): Promise<{ readonly state: DiscoveryState; readonly release: Release }> {
-    const entry = this.#entries.get(origin);
-    const now = Date.now();
-    const age = entry === undefined ? Number.POSITIVE_INFINITY : now - entry.release.fetchedAt;
+  async get(env: Env, origin: CanonicalOrigin, waitUntil: (work: Promise<unknown>) => void): Promise<Found> {
+    let entry = this.#entries.get(origin);
+    if (entry === undefined && this.#isUnderWay(origin)) entry = await this.#awaitLoad(origin);
+    const age = entry === undefined ? Number.POSITIVE_INFINITY : Date.now() - entry.release.fetchedAt;
     if (entry !== undefined && age <= SERVABLE_MS) {
-      if (age > FRESH_MS && now - (this.#refreshing.get(origin) ?? 0) > REFRESH_LOST_MS) {
-        this.#refreshing.set(origin, now);
-        waitUntil(
-          this.#ask(env, origin, entry)
-            .catch(() => {})
-            .finally(() => this.#refreshing.delete(origin)),
-        );
-      }
+      if (age > FRESH_MS && !this.#isUnderWay(origin)) waitUntil(this.#ask(env, origin, entry).catch(() => {}));
       return { state: "hit", release: entry.release };
     }
     return this.#ask(env, origin, entry);
@@ -59,10 +56,38 @@ export class ReleaseCache {
 
   clear(): void {
     this.#entries.clear();
-    this.#refreshing.clear();
+    this.#underWay.clear();
   }
 
-  async #ask(env: Env, origin: CanonicalOrigin, entry: Entry | undefined) {
+  #isUnderWay(origin: CanonicalOrigin): boolean {
+    const since = this.#underWay.get(origin);
+    return since !== undefined && Date.now() - since < LOST_MS;
+  }
+
+  /**
+   * Waits until another request has loaded the origin: fifty cold requests must not bring fifty copies of its bytes into one isolate.
+   * Each looks at its own timer, since a request that awaited another one's promise would be cancelled by the platform.
+   */
+  async #awaitLoad(origin: CanonicalOrigin): Promise<Entry | undefined> {
+    while (this.#isUnderWay(origin)) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      const entry = this.#entries.get(origin);
+      if (entry !== undefined) return entry;
+    }
+    return this.#entries.get(origin);
+  }
+
+  async #ask(env: Env, origin: CanonicalOrigin, entry: Entry | undefined): Promise<Found> {
+    const since = Date.now();
+    this.#underWay.set(origin, since);
+    try {
+      return await this.#askAndKeep(env, origin, entry);
+    } finally {
+      if (this.#underWay.get(origin) === since) this.#underWay.delete(origin);
+    }
+  }
+
+  async #askAndKeep(env: Env, origin: CanonicalOrigin, entry: Entry | undefined): Promise<Found> {
     const answer = await ask(env, origin, entry?.version ?? null);
     if (!answer.ok) {
       // An origin that answers and offers nothing has withdrawn what it offered.

@@ -31,4 +31,4 @@ it("the served OpenAPI document is valid OpenAPI 3.1 and has no dangling referen
   for (const [, name] of JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) {
     expect(names).toContain(name);
   }
-});
+}, 60_000);

@@ -1,20 +1,36 @@
 import type { Catalog, CatalogSkill } from "./catalog.ts";
+import type { ReleaseSkill } from "./discovery/release.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { ListedResource, ListedTool } from "./mcp/provider.ts";
+import { plainSchema } from "./schema/plain.ts";
+
+/** A release lives as long as its isolate's cache keeps it, and what was made of its skills with it. */
+const listed = new WeakMap<ReleaseSkill, ListedTool>();
 
 /**
  * How a skill is listed. A publisher's definition must not cost a client the whole list, so what official clients refuse
- * is put in an equivalent form: a root without a type, boolean schemas of properties, annotations of a wrong type. A
- * non-object `outputSchema` stays here; the MCP core leaves it out for legacy clients.
+ * is put in an equivalent form: a root without a type, boolean schemas of properties, annotations of a wrong type; an
+ * `outputSchema` that some cannot compile is left out, though results are checked against it. A non-object `outputSchema`
+ * stays here; the MCP core leaves it out for legacy clients.
  */
 export function listTool({ skill }: CatalogSkill): ListedTool {
+  let tool = listed.get(skill);
+  if (tool === undefined) {
+    tool = describe(skill);
+    listed.set(skill, tool);
+  }
+  return tool;
+}
+
+function describe(skill: ReleaseSkill): ListedTool {
   const { title, description, inputSchema, outputSchema, annotations } = skill.definition;
+  const plainOutput = outputSchema === undefined ? null : plainSchema(outputSchema);
   return {
     name: skill.publicName,
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     inputSchema: { ...withObjectProperties(inputSchema), type: "object" },
-    ...(outputSchema === undefined ? {} : { outputSchema: withObjectProperties(outputSchema) }),
+    ...(plainOutput === null ? {} : { outputSchema: withObjectProperties(plainOutput) }),
     ...(annotations === undefined ? {} : { annotations: cleanAnnotations(annotations) }),
   };
 }

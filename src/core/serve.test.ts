@@ -105,6 +105,28 @@ describe("lists", () => {
     expect(provider.tools[0]?.annotations).not.toHaveProperty("readOnlyHint");
   });
 
+  it("an outputSchema with the standard's keywords alone, or not at all", async () => {
+    const outputs = {
+      nullable: "{ type: 'object', properties: { a: { nullable: true, description: 'x' } } }",
+      ids: "{ type: 'object', id: 'a', properties: { a: { $id: 'https://x.example/' }, id: { $id: 'https://x.example/' } } }",
+      old: "{ $schema: 'http://json-schema.org/draft-04/schema#', type: 'object' }",
+      through: "{ type: 'object', properties: { a: { $ref: '#/x/y' } }, x: { y: {} } }",
+      kept: "{ type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'string' } } }",
+    };
+    const { provider, call } = await serve(
+      Object.entries(outputs).map(([name, schema]) => ({ name, source: script(name, `outputSchema: ${schema}`) })),
+    );
+    expect(Object.fromEntries(provider.tools.map(({ name, outputSchema }) => [name, outputSchema]))).toEqual({
+      nullable: { type: "object", properties: { a: { description: "x" } } },
+      ids: { type: "object", properties: { a: {}, id: {} } },
+      old: undefined,
+      through: undefined,
+      kept: { type: "object", properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { type: "string" } } },
+    });
+    // Left out of the list, it still binds the tool.
+    expect(textOf(await call("old", {}, "modern"))).toMatch(/^The tool's result breaks its own outputSchema: /);
+  });
+
   it("recipes as resources under the public name, and reads them", async () => {
     const { provider } = await serve([{ name: "one", scope: "kb", recipe: "# Ä" }, { name: "two" }]);
     expect(provider.resources).toEqual([

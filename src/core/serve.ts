@@ -4,7 +4,7 @@ import type { OriginFetcher } from "./fetch/origin-fetch.ts";
 import { decodeUtf8, type Sha256Hex } from "./integrity.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { SandboxLimits } from "./limits.ts";
-import type { CallContext, Era, Provider, ToolResult } from "./mcp/provider.ts";
+import type { CallContext, Era, ListedResource, ListedTool, Provider, ToolResult } from "./mcp/provider.ts";
 import type { GuestErrorCode } from "./sandbox/outcome.ts";
 import type { Sandbox, Tenant } from "./sandbox/sandbox.ts";
 import { type CompiledSchema, compileSchema } from "./schema/compile.ts";
@@ -55,10 +55,19 @@ export function createProvider(catalog: Catalog, options: ProviderOptions): Prov
   const skills = new Map<string, CatalogSkill>(catalog.skills.map((entry) => [entry.skill.publicName, entry]));
   const recipes = new Map(catalog.skills.map(({ skill }) => [recipeUri(skill.publicName), skill.recipe]));
   const runtime = createRuntime(catalog, options);
+  let tools: readonly ListedTool[] | undefined;
+  let resources: readonly ListedResource[] | undefined;
   return {
     serverInfo,
-    tools: catalog.skills.map(listTool),
-    resources: listRecipes(catalog),
+    // A provider is made for every request, and few requests are for lists.
+    get tools() {
+      tools ??= catalog.skills.map(listTool);
+      return tools;
+    },
+    get resources() {
+      resources ??= listRecipes(catalog);
+      return resources;
+    },
     resourceTemplates: [],
     ttlMs,
     async callTool(name, args, context) {
@@ -109,10 +118,11 @@ async function report(
 
 async function callSkill(
   { sandbox, tenant, fetchOrigin }: Runtime,
-  { skill }: CatalogSkill,
+  entry: CatalogSkill,
   args: JsonObject,
   { signal, era }: CallContext,
 ): Promise<Answer> {
+  const { skill } = entry;
   const where: Evaluation = { sandbox, tenant, signal };
   const schemas = compiledSchemas(skill.definition);
   const input = await validateValue(schemas.input, args, where);
@@ -139,7 +149,7 @@ async function callSkill(
     const message = `The tool's result breaks its own outputSchema${at(output.violation.path)}: ${output.violation.message}`;
     return { result: toolError(message), code: "invalid_result", gasUsed };
   }
-  return { result: toolResult(value, skill.definition.outputSchema ?? null, era), code: "ok", gasUsed };
+  return { result: toolResult(value, listTool(entry).outputSchema ?? null, era), code: "ok", gasUsed };
 }
 
 function at(path: string): string {

@@ -39,6 +39,7 @@ describe("a schema is refused, with the place, when", () => {
     ["properties is an array", { properties: [] }, "/properties"],
     ["a property is no schema", { properties: { "a/b~": 1 } }, "/properties/a~1b~0"],
     ["enum is no array", { enum: "a" }, "/enum"],
+    ["enum is empty", { enum: [] }, "/enum"],
     ["anyOf is empty", { anyOf: [] }, "/anyOf"],
     ["allOf is no array", { allOf: {} }, "/allOf"],
     ["minLength is negative", { minLength: -1 }, "/minLength"],

@@ -47,7 +47,7 @@ const KIND_CHECKS: Readonly<Record<KeywordKind, Check>> = {
     "one of the seven type names, or a non-empty array of them",
     (value) => isType(value) || (Array.isArray(value) && value.length > 0 && value.every(isType)),
   ),
-  array: must("an array", Array.isArray),
+  array: must("a non-empty array", (value) => Array.isArray(value) && value.length > 0),
   number: must("a number", (value) => typeof value === "number"),
   positive: must("a number above 0", (value) => typeof value === "number" && value > 0),
   bound: (value, dialect) =>

@@ -134,7 +134,7 @@ describe("host and sandbox", () => {
     fc.record({ minimum: fc.integer({ min: -3, max: 3 }), exclusiveMaximum: fc.integer({ min: -3, max: 3 }) }),
     fc.record({ minLength: fc.nat(3), maxLength: fc.nat(3) }),
     fc.record({ const: fc.constantFrom<Json>(0, "a", null, [1], { a: 1 }) }),
-    fc.record({ enum: fc.array(fc.constantFrom<Json>(0, 1, "a", [], { a: 1 }), { maxLength: 3 }) }),
+    fc.record({ enum: fc.array(fc.constantFrom<Json>(0, 1, "a", [], { a: 1 }), { minLength: 1, maxLength: 3 }) }),
     fc.record({ required: fc.array(fc.constantFrom("a", "b", "__proto__"), { maxLength: 2 }) }),
     fc.record({ minItems: fc.nat(2), maxItems: fc.nat(2), minProperties: fc.nat(1), maxProperties: fc.nat(2) }),
     fc.boolean(),

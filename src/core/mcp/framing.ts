@@ -42,12 +42,13 @@ function readMessage(value: Json): Framing {
   const hasId = Object.hasOwn(value, "id");
   const id = isRequestId(value.id) ? value.id : null;
   if (value.jsonrpc !== "2.0") return invalid(id, '"jsonrpc" must be "2.0".');
-  if (hasId && id === null) return invalid(null, '"id" must be a string or an integer.');
 
   if (!Object.hasOwn(value, "method")) {
-    const answers = Object.hasOwn(value, "result") !== isJsonObject(value.error);
-    return hasId && answers ? { ok: true, message: { kind: "response" } } : invalid(id, '"method" is missing.');
+    // A response: exactly one of both. We ask nothing, so it can only be read and dropped.
+    const isResponse = hasId && Object.hasOwn(value, "result") !== isJsonObject(value.error);
+    return isResponse ? { ok: true, message: { kind: "response" } } : invalid(id, '"method" is missing.');
   }
+  if (hasId && id === null) return invalid(null, '"id" must be a string or an integer.');
   const { method, params = {} } = value;
   if (typeof method !== "string") return invalid(id, '"method" must be a string.');
   if (!isJsonObject(params)) return invalid(id, '"params" must be an object.');

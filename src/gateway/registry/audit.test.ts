@@ -35,7 +35,7 @@ describe("the audit chain", () => {
     expect(stored.map((row) => row.name).sort()).toEqual([...names].sort());
     expect(await verifyAuditChain(registry)).toMatchObject({ ok: true, rows: 50 });
     expect((await rows()).map((row) => row.subject).sort()).toEqual(created.map((client) => client.id).sort());
-  });
+  }, 30_000);
 
   it("verifies more rows than one read fetches", async () => {
     for (let i = 0; i < 3; i++) await register(`https://s${i}.example`);

@@ -21,11 +21,6 @@ export function toPage<Row, Key>(rows: readonly Row[], limit: number, keyOf: (ro
   return { items, nextCursor: rows.length > limit && last !== undefined ? encodeCursor(keyOf(last)) : null };
 }
 
-/** Keeps the items' order and the cursor. */
-export function mapPage<A, B>(page: Page<A>, map: (item: A) => B): Page<B> {
-  return { items: page.items.map(map), nextCursor: page.nextCursor };
-}
-
 /** Opaque to callers: base64url of the key's JSON. Keys hold numbers and ids only. */
 export function encodeCursor(key: unknown): string {
   return btoa(JSON.stringify(key)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

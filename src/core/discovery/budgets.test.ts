@@ -172,7 +172,7 @@ it("[budget:release] stops fetching once it is full", async () => {
   expect(publisher.requests.filter((path) => path.endsWith("tool.js")).length).toBeLessThanOrEqual(3 + 6);
 });
 
-it("[budget:discovery-deadline] what answers before it is kept, what does not is a timeout", async () => {
+it("[10.2-discovery-deadline] [budget:discovery-deadline] what answers before it is kept, what does not is a timeout", async () => {
   for (const [delay, expected] of [
     [0, "ok"],
     [100, "ok"],
@@ -185,10 +185,28 @@ it("[budget:discovery-deadline] what answers before it is kept, what does not is
       await new Promise((resolve) => setTimeout(resolve, delay));
       return new Response(adder("slow"));
     });
-    const begun = run(publisher, { deadlineMs: 1_000 });
-    // The definition of a skill that is there is read after the wait for the other: too late is `deferred`.
-    expect((await outcome(begun)).split(", ")[0]).toBe(expected);
+    const release = await run(publisher, { deadlineMs: 2_000 });
+    expect(await outcome(Promise.resolve(release))).toBe(expected);
+    expect(release.skills.at(-1)?.name).toBe("fast");
   }
+});
+
+it("[budget:discovery-deadline] definitions that the deadline leaves no time for are deferred", async () => {
+  const publisher = new Publisher();
+  await publisher.skill({ name: "one" });
+  const busy = createTestSandbox({ poolSize: 1 });
+  const hold = busy.call(
+    {
+      sha256: "0".repeat(64) as Sha256Hex,
+      name: "t",
+      source: 'registerTool({ name: "t", handler: () => host.fetchOrigin("/") })',
+    },
+    {},
+    { fetchOrigin: () => new Promise(() => {}) },
+    { signal: AbortSignal.timeout(500) },
+  );
+  expect(await outcome(run(publisher, { deadlineMs: 100 }, { sandbox: busy }))).toBe("skill deferred");
+  await hold;
 });
 
 it("[budget:discovery-deadline] a deadline that passes before llms.txt came is discovery_failed", async () => {

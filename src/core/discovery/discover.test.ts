@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_DISCOVERY_LIMITS, type DiscoveryLimits } from "../limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -361,13 +362,13 @@ describe("no release at all", () => {
       () => new Response("", { status: 302, headers: { location: "/llms.txt" } }),
       "too_many_redirects",
     ],
-  ])("%s for llms.txt is discovery_failed", async (_case, answer, reason) => {
+  ])("[code:discovery_failed] %s for llms.txt is discovery_failed", async (_case, answer, reason) => {
     const error = await failure(run(new Publisher().put("/llms.txt", answer)));
     expect(error).toMatchObject({ code: "discovery_failed", reason });
     expect(error.message).not.toContain("10.0.0.1");
   });
 
-  it("without an executable line is no_skills, counts the links for people and keeps the mistakes", async () => {
+  it("[code:no_skills] without an executable line is no_skills, counts the links for people and keeps the mistakes", async () => {
     const publisher = new Publisher().line("- [a](/a.md): x").line("- [b](/b.md): x <!-- skill: {bad} -->");
     const error = await failure(run(publisher));
     expect(error).toMatchObject({ code: "no_skills", reason: "no_executable_lines" });
@@ -392,4 +393,42 @@ describe("no release at all", () => {
     });
     expect(await failure(run(publisher, {}, { signal: controller.signal }))).toMatchObject({ reason: "cancelled" });
   });
+});
+
+describe("whatever a publisher writes", () => {
+  const text = fc.oneof(
+    fc.constantFrom("", "a", "__proto__", "/x.js", "//evil.example", "https://[", "\ud800", "0".repeat(64), "tool.js"),
+    fc.string(),
+  );
+  const metadata = fc.record(
+    { tool: text, tool_sha256: text, sha256: text, scope: text, version: text },
+    { requiredKeys: [] },
+  );
+  const line = fc.oneof(
+    fc.tuple(text, text, text, metadata).map(([name, link, words, fields]) => {
+      return `- [${name}](${link}): ${words} <!-- skill: ${JSON.stringify(fields)} -->`;
+    }),
+    fc.string(),
+  );
+  const wellKnown = fc.oneof(fc.json(), fc.string(), fc.constant('{"skills":[{"name":"good"}]}'));
+
+  it("gives a release or a DiscoveryError, and the good skill beside it loads", async () => {
+    const property = fc.asyncProperty(
+      fc.array(line, { maxLength: 6 }),
+      wellKnown,
+      wellKnown,
+      async (lines, index, attestations) => {
+        const publisher = new Publisher();
+        await publisher.skill({ name: "good" });
+        for (const each of lines) publisher.line(each.replaceAll(/[\r\n]|##/g, " "));
+        publisher.put("/.well-known/agent-skills/index.json", index);
+        publisher.put("/.well-known/agent-skills/attestations.json", attestations);
+        const release = await run(publisher);
+        expect(names(release)).toContain("good");
+        for (const { message } of release.rejected) expect(message).toMatch(/[.!?]$/);
+        expect(structuredClone(release)).toEqual(release);
+      },
+    );
+    await fc.assert(property, { numRuns: 100 });
+  }, 60_000);
 });

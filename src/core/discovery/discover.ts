@@ -47,23 +47,38 @@ export interface DiscoverOptions {
  */
 export async function discover(options: DiscoverOptions): Promise<Release> {
   const { limits, signal: outer } = options;
-  const controller = new AbortController();
-  const onOuterAbort = () => controller.abort();
-  if (outer?.aborted) onOuterAbort();
-  outer?.addEventListener("abort", onOuterAbort, { once: true });
-  const timer = setTimeout(() => controller.abort(), limits.deadlineMs);
+  const fetching = new AbortController();
+  const reading = new AbortController();
+  const end = () => {
+    fetching.abort();
+    reading.abort();
+  };
+  if (outer?.aborted) end();
+  outer?.addEventListener("abort", end, { once: true });
+  const timers = [
+    setTimeout(() => fetching.abort(), limits.deadlineMs * FETCHING_SHARE),
+    setTimeout(end, limits.deadlineMs),
+  ];
   try {
-    return await discoverUntil(options, controller.signal);
+    return await discoverUntil(options, { fetching: fetching.signal, reading: reading.signal });
   } finally {
-    clearTimeout(timer);
-    outer?.removeEventListener("abort", onOuterAbort);
+    for (const timer of timers) clearTimeout(timer);
+    outer?.removeEventListener("abort", end);
   }
 }
 
-async function discoverUntil(options: DiscoverOptions, signal: AbortSignal): Promise<Release> {
+/** Part of the deadline after which nothing is fetched any more: what stalls must not keep what has arrived from being read. */
+const FETCHING_SHARE = 0.8;
+
+interface Deadlines {
+  readonly fetching: AbortSignal;
+  readonly reading: AbortSignal;
+}
+
+async function discoverUntil(options: DiscoverOptions, { fetching, reading }: Deadlines): Promise<Release> {
   const { origin, fetch, sandbox, limits, now, loadGas = DEFAULT_SANDBOX_LIMITS.loadGas } = options;
   const fetchedAt = now();
-  const downloads = new Downloads({ origin, fetch, limits, signal });
+  const downloads = new Downloads({ origin, fetch, limits, signal: fetching });
   const text = await fetchLlmsTxt(options, downloads);
   const rejected = rejectionsOfText(text);
   if (text.skills.length === 0) {
@@ -92,7 +107,7 @@ async function discoverUntil(options: DiscoverOptions, signal: AbortSignal): Pro
     loadGas,
     schemaGas: DEFAULT_SANDBOX_LIMITS.callGas,
     tenant: { client: "discovery", origin },
-    signal,
+    signal: reading,
   });
   const keptSkills = await keepSkills(skills, { index: index.entries, definitions, ledger, origin, limits, rejected });
   throwIfCancelled(options);

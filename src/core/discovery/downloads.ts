@@ -12,7 +12,7 @@ export interface DownloadsOptions {
   readonly origin: CanonicalOrigin;
   readonly fetch: OriginFetcher;
   readonly limits: DiscoveryLimits;
-  /** Ends with the discovery's deadline, or with its caller. */
+  /** Ends with the time for fetching, or with the discovery's caller. */
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +53,7 @@ export class Downloads {
    * started in document order: whoever comes after them could not fit in anyway, whatever order the answers come in.
    */
   verified(file: DeclaredFile): Promise<Checked<Uint8Array>> {
-    const key = fileKey(file);
+    const key = `${fileKey(file)} ${file.maxBytes}`;
     let pending = this.#verified.get(key);
     if (pending === undefined) {
       pending = this.#limit(() => this.#fetchVerified(file));
@@ -130,7 +130,7 @@ function describeFailure(error: unknown, label: string, maxBytes: number, limits
       // The signal is the discovery's own; its caller learns of a cancellation by other means.
       return refused(
         "timeout",
-        `The file ${label} did not arrive before the discovery's deadline of ${limits.deadlineMs} ms.`,
+        `The file ${label} did not arrive in time for the discovery's deadline of ${limits.deadlineMs} ms.`,
       );
     case "redirect_outside_origin":
       return refused("redirect_outside_origin", `The redirect of ${label} leaves the origin and is not followed.`);

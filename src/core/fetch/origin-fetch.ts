@@ -1,4 +1,3 @@
-import { IntegrityError } from "../integrity.ts";
 import { type CanonicalOrigin, isInsideOrigin } from "../origin.ts";
 import { VERSION } from "../version.ts";
 
@@ -172,9 +171,4 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", onAbort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
-}
-
-/** True for the failures of this module and of body reading, as opposed to faults of our own code. */
-export function isExpectedFetchFailure(error: unknown): error is OriginFetchError | IntegrityError {
-  return error instanceof OriginFetchError || error instanceof IntegrityError;
 }

@@ -1,0 +1,139 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { junkFailures, unknownFailures } from "../../src/gateway/auth/failures.ts";
+import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
+import { createToken } from "../../src/gateway/auth/token.ts";
+import { expectPlain, expectRpc } from "./expect-refusal.ts";
+import { addClient, addOrigin, env, mcp, migrate, rpc, send } from "./gateway-fixture.ts";
+
+beforeAll(migrate);
+
+describe("429", () => {
+  it("[code:rate_limited] with the limit's headers", async () => {
+    const { token, id } = await addClient({ rpm: 2 });
+    const { origin } = await addOrigin();
+    for (const remaining of ["1", "0"]) {
+      const response = await rpc(mcp(origin), "ping", { token });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("X-Gw-RateLimit-Limit")).toBe("2");
+      expect(response.headers.get("X-Gw-RateLimit-Remaining")).toBe(remaining);
+      expect(response.headers.get("RateLimit-Policy")).toBe('"minute";q=2;w=60');
+      expect(response.headers.get("RateLimit")).toMatch(new RegExp(`^"minute";r=${remaining};t=\\d+$`));
+    }
+    const refused = await rpc(mcp(origin), "ping", { token });
+    expect(refused.headers.get("X-Gw-Client")).toBe(id);
+    expect(Number(refused.headers.get("Retry-After"))).toBeLessThanOrEqual(61);
+    expect(Number(refused.headers.get("X-Gw-RateLimit-Reset")) * 1000).toBeGreaterThan(Date.now());
+    await expectPlain(refused, 429, "rate_limited");
+  });
+
+  it("[10.2-rpm-zero] [code:rate_limited] rpm 0 blocks, without a server error", async () => {
+    const { token } = await addClient({ rpm: 0 });
+    const response = await rpc("/mcp", "ping", { token, bindings: { RATE_LIMITER: env.BROKEN_OBJECT } });
+    expect(response.headers.get("X-Gw-RateLimit-Limit")).toBe("0");
+    await expectPlain(response, 429, "rate_limited");
+  });
+
+  it("rpm null is no limit, and costs no Durable Object", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const response = await rpc(mcp(origin), "ping", { token, bindings: { RATE_LIMITER: env.BROKEN_OBJECT } });
+    expect(response.status).toBe(200);
+    expect(response.headers.has("RateLimit")).toBe(false);
+  });
+
+  it("[code:quota_exhausted] until UTC midnight", async () => {
+    const { token } = await addClient({ dailyQuota: 1 });
+    const { origin } = await addOrigin();
+    expect((await rpc(mcp(origin), "ping", { token })).status).toBe(200);
+    const refused = await rpc(mcp(origin), "ping", { token });
+    expect(Number(refused.headers.get("Retry-After"))).toBeLessThanOrEqual(86_400);
+    await expectPlain(refused, 429, "quota_exhausted");
+  });
+
+  it("[code:rate_limited] an address that fails too often gets 429, a neighbour and a known token do not", async () => {
+    junkFailures.clear();
+    unknownFailures.clear();
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const limits = { AUTH_FAILURES_PER_MINUTE: "5" };
+    const from = { "CF-Connecting-IP": "203.0.113.9" };
+    expect((await rpc(mcp(origin), "ping", { token, headers: from, bindings: limits })).status).toBe(200);
+    for (const bearer of ["junk", createToken]) {
+      const statuses = [];
+      for (let i = 0; i < 7; i++) {
+        const guess = typeof bearer === "string" ? bearer : bearer();
+        statuses.push((await rpc("/mcp", "ping", { token: guess, headers: from, bindings: limits })).status);
+      }
+      expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    }
+    const neighbour = { "CF-Connecting-IP": "203.0.113.10" };
+    expect((await rpc("/mcp", "ping", { token: "junk", headers: neighbour, bindings: limits })).status).toBe(401);
+    expect((await rpc(mcp(origin), "ping", { token, headers: from, bindings: limits })).status).toBe(200);
+    junkFailures.clear();
+    unknownFailures.clear();
+  });
+});
+
+describe("500, 502, 503", () => {
+  it("[code:internal] says nothing of what failed", async () => {
+    const { token } = await addClient();
+    // A deployment without its database binding: a fault that no code expects.
+    const response = await rpc("/mcp", "ping", { token, bindings: { DB: undefined } });
+    const { message } = await expectPlain(response, 500, "internal");
+    expect(message).not.toMatch(/DB|undefined|TypeError|WeakMap/);
+  });
+
+  it("[code:discovery_failed] for an origin that is down, without the publisher's words", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin("down");
+    const response = await rpc(mcp(origin), "initialize", { token });
+    expect(response.headers.get("X-Gw-Discovery")).toBe("miss");
+    const body = await expectRpc(response, 502, "discovery_failed");
+    expect(JSON.stringify(body)).not.toContain("hunter2");
+  });
+
+  it.each(["prose", "bad"])("[code:no_skills] for an origin of kind %s", async (kind) => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin(kind);
+    await expectRpc(await rpc(mcp(origin), "tools/list", { token }), 502, "no_skills");
+  });
+
+  it("[code:limiter_unavailable] when the client's Durable Object fails: the call is refused", async () => {
+    const { token } = await addClient({ rpm: 100 });
+    const { origin } = await addOrigin();
+    const response = await rpc(mcp(origin), "ping", { token, bindings: { RATE_LIMITER: env.BROKEN_OBJECT } });
+    await expectPlain(response, 503, "limiter_unavailable");
+  });
+
+  it("[code:discovery_failed] when the origin's hub fails", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const response = await rpc(mcp(origin), "ping", { token, bindings: { ORIGIN_HUB: env.BROKEN_OBJECT } });
+    await expectRpc(response, 502, "discovery_failed");
+  });
+
+  it("[code:policy_unavailable] when D1 cannot be read: nobody gets in", async () => {
+    const { token } = await addClient();
+    forgetPolicy();
+    const response = await rpc("/mcp", "ping", { token, bindings: { DB: env.EMPTY_DB } });
+    await expectPlain(response, 503, "policy_unavailable");
+  });
+
+  it("[code:pool_exhausted] when no sandbox comes free in time", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin("slow");
+    const bindings = { WASM_POOL_SIZE: "1", POOL_WAIT_MS: "50" };
+    await rpc(mcp(origin), "tools/list", { token, bindings });
+    const call = (name: string) =>
+      rpc(mcp(origin), "tools/call", { token, bindings, params: { name, arguments: { a: 1, b: 2 } } });
+    const [slow, refused] = await Promise.all([call("slow"), call("sum_numbers")]);
+    expect(slow.status).toBe(200);
+    await expectRpc(refused, 503, "pool_exhausted");
+  });
+
+  it.each(["/", "/mcp", "/nothing"])("[10.1-J] [code:bad_setting] for %s, naming the setting", async (path) => {
+    const response = await send(path, { method: path === "/mcp" ? "POST" : "GET" }, { ATTESTATION_MODE: "Enforcing" });
+    const { message } = await expectPlain(response, 503, "bad_setting");
+    expect(message).toContain("ATTESTATION_MODE");
+  });
+});

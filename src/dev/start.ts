@@ -88,6 +88,7 @@ async function main(args: readonly string[]): Promise<void> {
     process.exitCode = 1;
     return;
   }
+  wish.ownSignals();
   if (!wish.made) {
     const { url, adminToken, clientToken, origins } = stack;
     const connectionFile = join(dataDir, CONNECTION_FILE);
@@ -101,16 +102,28 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 /** Becomes true at the first Ctrl-C, at `kill`, or when the process that started this one is gone. More of them change nothing. */
-function stopWish(): { readonly made: boolean; readonly promise: Promise<void> } {
-  const wish = { made: false, promise: Promise.resolve() };
-  wish.promise = new Promise((resolve) => {
-    const stop = () => {
-      wish.made = true;
-      resolve();
-    };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
-    if (process.connected) process.on("disconnect", stop);
+function stopWish() {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  let make = () => {};
+  const promise = new Promise<void>((resolve) => {
+    make = resolve;
   });
+  const wish = {
+    made: false,
+    promise,
+    /** Drops the handlers of our tools: they would end the process before the databases are closed. */
+    ownSignals: () => {
+      for (const signal of signals) {
+        for (const listener of process.listeners(signal)) if (listener !== stop) process.off(signal, listener);
+      }
+    },
+  };
+  const stop = () => {
+    wish.made = true;
+    make();
+  };
+  for (const signal of signals) process.on(signal, stop);
+  if (process.connected) process.on("disconnect", stop);
   process.channel?.unref();
   return wish;
 }

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import type { unstable_getMiniflareWorkerOptions } from "wrangler";
 import { ROOT } from "./paths.ts";
 
 type ConfiguredOptions = ReturnType<typeof unstable_getMiniflareWorkerOptions>["workerOptions"];
@@ -28,13 +28,15 @@ export interface WorkerSource {
 
 const exec = promisify(execFile);
 const BUNDLES = join(ROOT, ".dev/build");
+/** The bindings of wrangler.toml, kept beside the bundle: reading them takes the whole of wrangler, which loads in a second or two. */
+const OPTIONS = "options.json";
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 
 /** Bundles a Worker with wrangler, or takes the last bundle when no source is newer. */
 export async function buildWorker(source: WorkerSource): Promise<BuiltWorker> {
   const folder = join(BUNDLES, source.name);
   const inputs = [...source.sources, source.config, "node_modules/.package-lock.json"].map((path) => join(ROOT, path));
-  if ((await newest(inputs)) >= (await modified(join(folder, "worker.js")))) await bundle(source, folder);
+  if ((await newest(inputs)) >= (await modified(join(folder, OPTIONS)))) await bundle(source, folder);
   const modules: BuiltWorker["modules"][number][] = [];
   // The entry comes first.
   for (const file of (await readdir(folder)).sort((a, b) => Number(b === "worker.js") - Number(a === "worker.js"))) {
@@ -44,17 +46,23 @@ export async function buildWorker(source: WorkerSource): Promise<BuiltWorker> {
       modules.push({ type: "CompiledWasm", path: file, contents: new Uint8Array(await readFile(join(folder, file))) });
     }
   }
-  const { workerOptions: options } = unstable_getMiniflareWorkerOptions(join(ROOT, source.config));
+  const options = JSON.parse(await readFile(join(folder, OPTIONS), "utf8")) as ConfiguredOptions;
   return { name: source.name, options, modules };
 }
 
 /** Builds beside the old bundle and swaps, so that a process which reads meanwhile sees the one or the other whole. */
 async function bundle(source: WorkerSource, folder: string): Promise<void> {
   const fresh = `${folder}.${process.pid}`;
+  const begun = new Date();
   await mkdir(dirname(folder), { recursive: true });
   try {
     const args = [WRANGLER, "deploy", "--dry-run", "-c", join(ROOT, source.config), "--outdir", fresh];
     await exec(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: "1" }, timeout: 120_000 });
+    const wrangler = await import("wrangler");
+    const { workerOptions } = wrangler.unstable_getMiniflareWorkerOptions(join(ROOT, source.config));
+    await writeFile(join(fresh, OPTIONS), JSON.stringify(workerOptions));
+    // As old as the sources that it was made of: a change during the bundling counts as newer.
+    await utimes(join(fresh, OPTIONS), begun, begun);
     await rm(folder, { recursive: true, force: true });
     await rename(fresh, folder);
   } catch (error) {

@@ -1,6 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { unstable_splitSqlQuery } from "wrangler";
 
 /** The part of a D1 database that migrating needs. */
 export interface MigratableDatabase {
@@ -26,6 +25,8 @@ export async function applyMigrations(db: MigratableDatabase, folder: string): P
   const { results } = await db.prepare("SELECT name FROM d1_migrations").all<{ name: string }>();
   const applied = new Set(results.map((row) => row.name));
   const fresh = (await readdir(folder)).filter((file) => file.endsWith(".sql") && !applied.has(file)).sort();
+  if (fresh.length === 0) return fresh;
+  const { unstable_splitSqlQuery } = await import("wrangler");
   for (const name of fresh) {
     const statements = unstable_splitSqlQuery(await readFile(join(folder, name), "utf8"));
     await db.batch([

@@ -52,7 +52,7 @@ export interface SandboxLimits {
   readonly poolWaitMs: number;
   /** All instances together, the running one included. */
   readonly poolMemoryBytes: number;
-  /** An idle instance larger than this is discarded. */
+  /** Of idle instances larger than this, one is kept, to be used first; others are discarded. */
   readonly keepInstanceBytes: number;
 }
 

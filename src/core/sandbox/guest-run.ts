@@ -45,7 +45,10 @@ export class GuestRun implements HostSide {
   #searchCalls = 0;
   #answer: GuestAnswer | null = null;
   #gasAtAnswer: number | null = null;
-  /** The instance is in a state that restoring alone may not mend. */
+  /**
+   * The instance must not be used again: its call was abandoned while suspended, or the engine failed in a way that is not
+   * understood. A trap for gas, memory or stack is: restoring an image rewrites all of an instance's mutable state.
+   */
   poisoned = false;
 
   constructor(options: GuestRunOptions) {
@@ -133,7 +136,6 @@ export class GuestRun implements HostSide {
       }
       return this.#result(this.#answer);
     } catch (error) {
-      this.poisoned = true;
       return this.#answer === null ? this.#failureOf(error) : this.#result(this.#answer);
     }
   }
@@ -231,7 +233,6 @@ export class GuestRun implements HostSide {
     try {
       return run();
     } catch (error) {
-      this.poisoned = true;
       return this.#failureOf(error);
     }
   }
@@ -289,14 +290,21 @@ export class GuestRun implements HostSide {
   }
 
   #failureOf(error: unknown): GuestFailure {
-    if (error instanceof CallStopped) return this.fail(error.code, STOP_MESSAGES[error.code]);
+    if (error instanceof CallStopped) {
+      this.poisoned = true;
+      return this.fail(error.code, STOP_MESSAGES[error.code]);
+    }
+    if (this.#instance.unwindFailed) {
+      this.poisoned = true;
+      return this.fail("stack_overflow", "host function called too deep in the stack");
+    }
     if (this.#instance.gas < 0) return this.#gasExhausted();
     if (error instanceof OutOfMemory) return this.fail("out_of_memory", "out of memory");
     // V8 and JavaScriptCore throw RangeError, SpiderMonkey InternalError, when the native stack is full.
     if (error instanceof RangeError || (error instanceof Error && error.name === "InternalError")) {
       return this.fail("stack_overflow", "Maximum call stack size exceeded");
     }
-    if (this.#instance.unwindFailed) return this.fail("stack_overflow", "host function called too deep in the stack");
+    this.poisoned = true;
     if (this.#memoryTight()) return this.fail("out_of_memory", "out of memory");
     return this.fail("crashed", "the tool crashed its sandbox");
   }

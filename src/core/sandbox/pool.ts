@@ -102,9 +102,25 @@ export class Pool {
     // A lease that was lost or aborted is no longer ours; its instance is left to the garbage collector.
     if (this.#leases.get(lease.instance) !== lease) return;
     this.#leases.delete(lease.instance);
-    if (reusable && lease.instance.memoryBytes <= this.#options.limits.keepInstanceBytes) {
+    if (reusable && (!this.#isLarge(lease.instance) || !this.#idle.some((other) => this.#isLarge(other)))) {
       this.#idle.push(lease.instance);
     }
+  }
+
+  #isLarge(instance: Instance): boolean {
+    return instance.memoryBytes > this.#options.limits.keepInstanceBytes;
+  }
+
+  /**
+   * The largest idle instance. Linear memory cannot shrink, and a dropped one stays resident until the garbage collector
+   * comes round: tools that need much memory should grow the same instance, again and again.
+   */
+  #takeIdle(): Instance | undefined {
+    let best = 0;
+    for (let index = 1; index < this.#idle.length; index++) {
+      if ((this.#idle[index]?.memoryBytes ?? 0) >= (this.#idle[best]?.memoryBytes ?? 0)) best = index;
+    }
+    return this.#idle.splice(best, 1)[0];
   }
 
   /** Tenants of the instances that are out. */
@@ -116,7 +132,7 @@ export class Pool {
     const { limits, now, instanceBytes } = this.#options;
     if (this.#leases.size >= limits.poolSize) this.#discardLost();
     if (this.#leases.size >= limits.poolSize) return null;
-    let instance = this.#idle.pop();
+    let instance = this.#takeIdle();
     if (instance === undefined) {
       if (this.memoryBytes + instanceBytes > limits.poolMemoryBytes) return null;
       instance = this.#create();
@@ -139,8 +155,9 @@ export class Pool {
   }
 
   /**
-   * Makes room for `bytes` more in a running instance: idle instances go first, then suspended calls that hold more than
-   * this one will; where this one is the largest, it is refused.
+   * Makes room for `bytes` more in a running instance: idle instances go first, then suspended calls that use more than
+   * this one will have; where this one is the largest, it is refused. What counts is the memory that a call uses itself,
+   * not what the calls before it left its instance with.
    */
   #mayGrow(instance: Instance, bytes: number): boolean {
     const { poolMemoryBytes } = this.#options.limits;
@@ -151,7 +168,7 @@ export class Pool {
         continue;
       }
       const largest = this.#largestOther(instance);
-      if (largest === null || largest.instance.memoryBytes <= size) return false;
+      if (largest === null || largest.instance.heapEnd <= size) return false;
       this.#abort(largest, () => largest.control.stop("out_of_memory"));
     }
     return true;
@@ -161,7 +178,7 @@ export class Pool {
     let largest: Lease | null = null;
     for (const lease of this.#leases.values()) {
       if (lease.instance === instance) continue;
-      if (largest === null || lease.instance.memoryBytes > largest.instance.memoryBytes) largest = lease;
+      if (largest === null || lease.instance.heapEnd > largest.instance.heapEnd) largest = lease;
     }
     return largest;
   }

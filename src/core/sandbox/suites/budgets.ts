@@ -1,7 +1,7 @@
 import { DEFAULT_SANDBOX_LIMITS } from "../../limits.ts";
 import type { Capabilities } from "../capabilities.ts";
 import { Sandbox } from "../sandbox.ts";
-import { fetchAnswer, handler, newSandbox, PATIENCE_MS, SUM, type Suite, script } from "./fixtures.ts";
+import { fetchAnswer, handler, newSandbox, SUM, type Suite, script } from "./fixtures.ts";
 
 const MIB = 1024 * 1024;
 
@@ -232,24 +232,33 @@ export function budgetSuite({ engines, it, expect }: Suite): void {
       expect(slow).toEqual(quick);
     });
 
-    it(
-      `[budget:keep-instance] an idle instance is kept up to its bytes${on}`,
-      async () => {
-        const tool = handler("return new Uint8Array(3e6).length");
-        const probe = newSandbox(engine);
-        await probe.call(tool, {}, {});
-        const size = probe.stats().memoryBytes;
-        for (const [keepInstanceBytes, kept] of [
-          [size - 1, 0],
-          [size, 1],
-          [size + 1, 1],
-        ] as const) {
-          const sandbox = newSandbox(engine, { keepInstanceBytes });
-          expect(await sandbox.call(tool, {}, {})).toMatchObject({ value: 3e6 });
-          expect(sandbox.stats().instances).toEqual(kept);
-        }
-      },
-      PATIENCE_MS,
-    );
+    it(`[budget:keep-instance] of idle instances above its bytes one is kept, and it is used first${on}`, async () => {
+      const tool = handler("const a = new Uint8Array(3e6); host.fetchOrigin('/'); return a.length");
+      const twoAtOnce = async (sandbox: Sandbox) => {
+        const origin: Capabilities = {
+          fetchOrigin: async () => {
+            await new Promise((resolve) => setTimeout(resolve, 5));
+            return fetchAnswer("");
+          },
+        };
+        const outcomes = await Promise.all([sandbox.call(tool, {}, origin), sandbox.call(tool, {}, origin)]);
+        for (const outcome of outcomes) expect(outcome).toMatchObject({ value: 3e6 });
+      };
+      const probe = newSandbox(engine);
+      await twoAtOnce(probe);
+      const size = probe.stats().memoryBytes / 2;
+      for (const [keepInstanceBytes, kept] of [
+        [size - 1, 1],
+        [size, 2],
+        [size + 1, 2],
+      ] as const) {
+        const sandbox = newSandbox(engine, { keepInstanceBytes });
+        await twoAtOnce(sandbox);
+        expect(sandbox.stats()).toMatchObject({ instances: kept, memoryBytes: kept * size });
+        // The next large call grows nothing.
+        expect(await sandbox.call(handler("return new Uint8Array(3e6).length"), {}, {})).toMatchObject({ value: 3e6 });
+        expect(sandbox.stats()).toMatchObject({ instances: kept, memoryBytes: kept * size });
+      }
+    });
   }
 }

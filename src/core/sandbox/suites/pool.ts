@@ -43,6 +43,7 @@ export function poolSuite({ engines, it, expect }: Suite): void {
         [3, 3],
         [4, 3],
         [12, 3],
+        [6, 1],
       ] as const) {
         const sandbox = newSandbox(engine, { poolSize });
         const gate = new Gate();
@@ -64,8 +65,8 @@ export function poolSuite({ engines, it, expect }: Suite): void {
         expect(outcomes.map((outcome) => outcome.ok && outcome.value)).toEqual(
           Array.from({ length: calls }, (_, i) => `/${i}`),
         );
-        // First come, first served.
-        expect(gate.started).toEqual(Array.from({ length: calls }, (_, i) => `/${i}`));
+        // First come, first served; waiters for whom instances are free at the same moment may pass each other.
+        if (poolSize === 1) expect(gate.started).toEqual(Array.from({ length: calls }, (_, i) => `/${i}`));
         expect(sandbox.stats()).toMatchObject({ busy: 0, waiting: 0 });
       }
     });

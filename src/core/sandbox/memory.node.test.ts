@@ -1,0 +1,66 @@
+import { expect, it } from "vitest";
+import { HOSTILE_CASES } from "../../../test/hostile/cases.ts";
+import { loadEngines } from "../../dev/meter/engines.ts";
+import type { CallOutcome } from "./outcome.ts";
+import { fetchAnswer, newSandbox, PATIENCE_MS, SUM, script } from "./suites/fixtures.ts";
+
+const MIB = 1024 * 1024;
+
+/** As requests arrive: each in an event of its own. */
+const nextEvent = () => new Promise((resolve) => setImmediate(resolve));
+
+const origin = {
+  fetchOrigin: async (path: string) => {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    return fetchAnswer(path.slice(1));
+  },
+};
+
+for (const engine of await loadEngines()) {
+  it(
+    `with 16 hostile and 16 honest calls at once every honest answer is right and memory stays bounded on ${engine.kind}`,
+    async () => {
+      const sandbox = newSandbox(engine);
+      const honest = script(
+        'registerTool({ name: "t", async handler({ k }) { let s = 0; for (let i = 0; i < 3; i++) s += Number((await host.fetchOrigin("/" + (k + i))).body); return s } })',
+      );
+      await sandbox.call(honest, { k: 0 }, origin);
+      const before = process.memoryUsage.rss();
+      let largest = before;
+      for (let start = 0; start < HOSTILE_CASES.length; start += 16) {
+        const hostile: Promise<CallOutcome>[] = [];
+        const answers: Promise<CallOutcome>[] = [];
+        for (let k = 0; k < 16; k++) {
+          const { source } = HOSTILE_CASES[start + k] ?? { source: "" };
+          hostile.push(sandbox.call(script(source), {}, origin, { tenant: { client: "hostile", origin: "hostile" } }));
+          await nextEvent();
+          answers.push(sandbox.call(honest, { k }, origin, { tenant: { client: "honest", origin: "honest" } }));
+          await nextEvent();
+        }
+        const values = (await Promise.all(answers)).map((answer) => (answer.ok ? answer.value : answer.message));
+        expect(values).toEqual(Array.from({ length: 16 }, (_, k) => 3 * k + 3));
+        await Promise.all(hostile);
+        largest = Math.max(largest, process.memoryUsage.rss());
+        expect(sandbox.stats().memoryBytes <= 48 * MIB).toBe(true);
+      }
+      console.log(engine.kind, (largest - before) / MIB, sandbox.stats());
+      expect((largest - before) / MIB, "MiB of growth").toBeLessThan(96);
+    },
+    2 * PATIENCE_MS,
+  );
+
+  it(
+    `[10.1-B] 20,000 calls leave memory within 40 MB of where it was after 2,000 on ${engine.kind}`,
+    async () => {
+      const sandbox = newSandbox(engine);
+      let after2000 = 0;
+      for (let i = 0; i < 20_000; i++) {
+        const outcome = await sandbox.call(SUM, { a: i, b: 1 }, {});
+        if (!outcome.ok || outcome.value !== i + 1) throw new Error(`call ${i}: ${JSON.stringify(outcome)}`);
+        if (i === 2000) after2000 = process.memoryUsage.rss();
+      }
+      expect((process.memoryUsage.rss() - after2000) / MIB, "MiB of growth").toBeLessThan(40);
+    },
+    2 * PATIENCE_MS,
+  );
+}

@@ -43,7 +43,6 @@ for (const engine of await loadEngines()) {
         largest = Math.max(largest, process.memoryUsage.rss());
         expect(sandbox.stats().memoryBytes <= 48 * MIB).toBe(true);
       }
-      console.log(engine.kind, (largest - before) / MIB, sandbox.stats());
       expect((largest - before) / MIB, "MiB of growth").toBeLessThan(96);
     },
     2 * PATIENCE_MS,

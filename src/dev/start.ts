@@ -1,57 +1,14 @@
-import { join, relative, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { join, relative } from "node:path";
 import type { LogLine } from "./stack/gateway.ts";
-import { instructions } from "./stack/instructions.ts";
 import { writePrivateJson } from "./stack/kept-files.ts";
-import { CONNECTION_FILE, DEV_FOLDER } from "./stack/paths.ts";
+import { readOptions, USAGE } from "./stack/options.ts";
+import { CONNECTION_FILE } from "./stack/paths.ts";
 import { PortBusy } from "./stack/ports.ts";
 import { readableLine } from "./stack/request-lines.ts";
-import { type Stack, startStack } from "./stack.ts";
+import type { Stack } from "./stack.ts";
 
-const USAGE = `Usage: npm start [-- options]
-
-Starts the gateway and the reference publishers on this machine.
-
-  --port N   the gateway's port, 8787 unless said; the publishers get the three after it
-  --data DIR keep databases, tokens and skillgate.json in DIR, .dev unless said
-  --quiet    print neither progress nor a line for each request
-  --help     print this
-`;
-
-const DEFAULT_PORT = 8787;
-const MAX_PORT = 65_535 - 3;
 /** How long a stop may take before the process ends all the same. */
 const STOP_LIMIT_MS = 10_000;
-
-interface StartOptions {
-  readonly port: number;
-  readonly quiet: boolean;
-  readonly dataDir: string;
-}
-
-/** Reads the command line; a sentence says what is wrong with it. */
-function readOptions(args: readonly string[]): StartOptions | "help" | { readonly problem: string } {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        port: { type: "string" },
-        data: { type: "string" },
-        quiet: { type: "boolean" },
-        help: { type: "boolean", short: "h" },
-      },
-      strict: true,
-    });
-    if (values.help) return "help";
-    const text = values.port ?? String(DEFAULT_PORT);
-    const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
-    if (port < 1 || port > MAX_PORT) return { problem: `--port must be a number from 1 to ${MAX_PORT}.` };
-    if (values.data === "") return { problem: "--data must name a folder." };
-    return { port, quiet: values.quiet ?? false, dataDir: resolve(values.data ?? DEV_FOLDER) };
-  } catch (error) {
-    return { problem: (error as Error).message };
-  }
-}
 
 async function main(args: readonly string[]): Promise<void> {
   const options = readOptions(args);
@@ -76,6 +33,8 @@ async function main(args: readonly string[]): Promise<void> {
     if (stack !== undefined) print(readableLine(line));
   };
   try {
+    // Only now: loading what runs workerd takes longer than refusing a wrong option.
+    const { startStack } = await import("./stack.ts");
     stack = await startStack({ port, stateDir: join(dataDir, "state", String(port)), onProgress: print, onLog });
   } catch (error) {
     // Whoever stops a start in the middle of it has been told nothing new.
@@ -93,6 +52,7 @@ async function main(args: readonly string[]): Promise<void> {
     const { url, adminToken, clientToken, origins } = stack;
     const connectionFile = join(dataDir, CONNECTION_FILE);
     await writePrivateJson(connectionFile, { url, adminToken, clientToken, origins });
+    const { instructions } = await import("./stack/instructions.ts");
     console.log(instructions(stack, relative(process.cwd(), connectionFile)));
   }
   await wish.promise;

@@ -24,6 +24,8 @@ export interface WorkerSource {
   readonly config: string;
   /** Files and folders that the bundle is made of, relative to the repository; packages need not be named. */
   readonly sources: readonly string[];
+  /** As small as a deployment may make it. */
+  readonly minify?: boolean;
 }
 
 const exec = promisify(execFile);
@@ -57,6 +59,7 @@ async function bundle(source: WorkerSource, folder: string): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   try {
     const args = [WRANGLER, "deploy", "--dry-run", "-c", join(ROOT, source.config), "--outdir", fresh];
+    if (source.minify) args.push("--minify");
     await exec(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: "1" }, timeout: 120_000 });
     const wrangler = await import("wrangler");
     const { workerOptions } = wrangler.unstable_getMiniflareWorkerOptions(join(ROOT, source.config));

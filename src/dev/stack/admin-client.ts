@@ -51,8 +51,9 @@ export class AdminClient {
     await this.#call("POST", `/origins/${id}/${action}`);
   }
 
-  async createClient(name: string): Promise<string> {
-    return (await this.#call<{ id: string }>("POST", "/clients", { name, rpm: null, grants: "all" })).id;
+  /** A client that may call every origin; `rpm` is calls a minute, `null` without limit. */
+  async createClient(name: string, rpm: number | null = null): Promise<string> {
+    return (await this.#call<{ id: string }>("POST", "/clients", { name, rpm, grants: "all" })).id;
   }
 
   async createToken(clientId: string): Promise<string> {

@@ -45,6 +45,9 @@ export default defineConfig({
         test: {
           name: "gateway",
           testTimeout: 20_000,
+          // One workerd for all files, one file after the other: starting one and loading the gateway costs more than the tests.
+          isolate: false,
+          fileParallelism: false,
           include: ["src/gateway/**/*.test.ts", "test/workerd/**/*.test.ts"],
           exclude: ["**/*.node.test.ts"],
         },

@@ -1,6 +1,7 @@
 import { applyD1Migrations, createExecutionContext, type D1Migration, waitOnExecutionContext } from "cloudflare:test";
 import { env as testEnv } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/d1";
+import { junkFailures, unknownFailures } from "../../src/gateway/auth/failures.ts";
 import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
 import { createToken, tokenSha256 } from "../../src/gateway/auth/token.ts";
 import type { Env } from "../../src/gateway/env.ts";
@@ -20,8 +21,11 @@ export const env = testEnv as unknown as TestEnv;
 
 let made = 0;
 
-/** Makes the tables; call it once a file, before all tests. */
+/** Makes the tables, and forgets what other files left in the isolate; call it once a file, before all tests. */
 export async function migrate(): Promise<void> {
+  junkFailures.clear();
+  unknownFailures.clear();
+  forgetPolicy();
   await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 }
 

@@ -5,7 +5,7 @@ import type { Capabilities } from "./capabilities.ts";
 import { type HostSide, type Instance, OutOfMemory } from "./instance.ts";
 import { readSearchArguments } from "./memory-search.ts";
 import type { GuestErrorCode, GuestFailure } from "./outcome.ts";
-import { capMessage, type GuestAnswer, parseJson, readAnswer, utf8Length } from "./outcome-text.ts";
+import { capMessage, exceedsBytes, type GuestAnswer, parseJson, readAnswer } from "./outcome-text.ts";
 import { ASK, CAPABILITY, DISPATCH, VALUE } from "./protocol.ts";
 
 /**
@@ -99,7 +99,7 @@ export class GuestRun implements HostSide {
       const failure = this.#exception(value);
       if (failure !== null) return failure;
       const answer = this.#within(readAnswer(instance.readString(value)));
-      if (answer.ok && utf8Length(answer.json) > maximumBytes) {
+      if (answer.ok && exceedsBytes(answer.json, maximumBytes)) {
         return this.fail("bad_definition", `the definition exceeds ${maximumBytes} bytes`);
       }
       return answer;
@@ -273,7 +273,7 @@ export class GuestRun implements HostSide {
   }
 
   #result(answer: GuestAnswer): GuestAnswer | GuestFailure {
-    if (answer.ok && utf8Length(answer.json) > this.#limits.resultBytes) {
+    if (answer.ok && exceedsBytes(answer.json, this.#limits.resultBytes)) {
       return this.fail("result_too_large", `result too large: over ${this.#limits.resultBytes} bytes`);
     }
     return this.#within(answer);

@@ -1,7 +1,7 @@
 import type { Json } from "../json.ts";
 import { isJsonObject } from "../json.ts";
 import type { SandboxLimits } from "../limits.ts";
-import { utf8Length } from "./outcome-text.ts";
+import { exceedsBytes } from "./outcome-text.ts";
 
 export type SearchRequest =
   | { readonly kind: "search"; readonly query: string; readonly k: number }
@@ -21,7 +21,7 @@ export function readSearchArguments(parameters: Json | undefined, limits: Sandbo
   if (typeof query !== "string" || query.trim() === "") {
     return { kind: "bad_query", error: "memorySearch: the query (q) must be a non-empty string" };
   }
-  if (utf8Length(query) > limits.memorySearchQueryBytes) {
+  if (exceedsBytes(query, limits.memorySearchQueryBytes)) {
     return { kind: "too_large", error: `memorySearch: the query exceeds ${limits.memorySearchQueryBytes} bytes` };
   }
   return { kind: "search", query, k: hitCount(k) };

@@ -32,14 +32,15 @@ export function parseJson(text: string): Json | undefined {
 
 /** Cuts a message to `MESSAGE_BYTES` on a code-point boundary. */
 export function capMessage(message: string): string {
-  if (utf8Length(message) <= MESSAGE_BYTES) return message;
+  if (!exceedsBytes(message, MESSAGE_BYTES)) return message;
   const kept = new Uint8Array(MESSAGE_BYTES - 3);
   const { read } = new TextEncoder().encodeInto(message, kept);
   return `${message.slice(0, read)}…`;
 }
 
-/** Bytes of a text in UTF-8; lone surrogates count as U+FFFD. */
-export function utf8Length(text: string): number {
-  // Most texts are short or plain ASCII; encoding is the platform's fastest way to count the rest.
-  return new TextEncoder().encode(text).length;
+/** Whether a text has more bytes than that in UTF-8, in which a lone surrogate takes the three of U+FFFD. */
+export function exceedsBytes(text: string, maximum: number): boolean {
+  // A UTF-16 unit takes one to three bytes: most texts need no counting.
+  if (text.length * 3 <= maximum) return false;
+  return text.length > maximum || new TextEncoder().encode(text).length > maximum;
 }

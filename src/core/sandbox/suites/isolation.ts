@@ -82,7 +82,7 @@ export function isolationSuite({ engines, it, expect }: Suite): void {
       expect(await sandbox.call(tool, {}, {})).toMatchObject({ value: [start, now, 0, 12, 1, 1, 2026] });
     });
 
-    it(`the globals are the language's own, registerTool and host, which cannot be changed${on}`, async () => {
+    it(`[10.2-dispatch] the globals are the language's own, registerTool and host, which cannot be changed${on}`, async () => {
       const sandbox = newSandbox(engine);
       const names = await sandbox.call(handler("return Object.getOwnPropertyNames(globalThis)"), {}, {});
       const list = names.ok ? (names.value as string[]) : [];

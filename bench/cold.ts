@@ -17,7 +17,9 @@ export async function measureColdDiscovery(gateway: BenchGateway, { port }: Work
     const discovery = headers.get("X-Gw-Discovery");
     const tools = (text.match(/"inputSchema"/g) ?? []).length;
     if (status !== 200 || discovery !== "miss" || tools !== 5) {
-      throw new Error(`Cold discovery: status ${status}, discovery ${discovery}, ${tools} tools: ${text.slice(0, 300)}`);
+      throw new Error(
+        `Cold discovery: status ${status}, discovery ${discovery}, ${tools} tools: ${text.slice(0, 300)}`,
+      );
     }
     samples.push(round(ms, 1));
   }

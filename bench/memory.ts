@@ -42,7 +42,10 @@ export async function measureMemory(
   while (made < calls && performance.now() < endAt) {
     const step = Math.min(made === 0 ? SETTLED_CALLS : STEP_CALLS, calls - made);
     const durationMs = endAt - performance.now();
-    const result = right("memory", await generator.run({ port, requests, concurrency: CONCURRENCY, calls: step, durationMs }));
+    const result = right(
+      "memory",
+      await generator.run({ port, requests, concurrency: CONCURRENCY, calls: step, durationMs }),
+    );
     made += result.calls;
     for (const [status, count] of Object.entries(result.statuses)) {
       statuses[Number(status)] = (statuses[Number(status)] ?? 0) + count;

@@ -33,7 +33,11 @@ function giveBack(port: number, connection: Connection): void {
 
 function prepare(port: number, request: LoadRequest): Prepared {
   const body = Buffer.from(request.body ?? "");
-  const headers = { Host: `${HOST}:${port}`, ...request.headers, ...(body.length > 0 ? { "Content-Length": body.length } : {}) };
+  const headers = {
+    Host: `${HOST}:${port}`,
+    ...request.headers,
+    ...(body.length > 0 ? { "Content-Length": body.length } : {}),
+  };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return {
     bytes: Buffer.concat([Buffer.from(`${request.method} ${request.path} HTTP/1.1\r\n${lines.join("")}\r\n`), body]),
@@ -76,7 +80,14 @@ function run(job: LoadJob): Promise<LoadResult> {
         if (open > 0) return;
         clearInterval(watchdog);
         const elapsedMs = lastAt - startedAt;
-        resolve({ calls: latencies.length, elapsedMs, latencies: Float64Array.from(latencies), wrong, wrongSample, statuses });
+        resolve({
+          calls: latencies.length,
+          elapsedMs,
+          latencies: Float64Array.from(latencies),
+          wrong,
+          wrongSample,
+          statuses,
+        });
         return;
       }
       sent += 1;

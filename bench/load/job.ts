@@ -37,4 +37,6 @@ export interface LoadResult {
 }
 
 export type ToGenerator = { readonly kind: "run"; readonly job: LoadJob } | { readonly kind: "stop" };
-export type FromGenerator = { readonly ok: true; readonly result: LoadResult } | { readonly ok: false; readonly message: string };
+export type FromGenerator =
+  | { readonly ok: true; readonly result: LoadResult }
+  | { readonly ok: false; readonly message: string };

@@ -1,8 +1,10 @@
 // Entry of every npm script: plain JavaScript without dependencies, for it runs before anything is installed and on Node 20.
 // Installs what is missing, builds what is stale, then runs the real script on the pinned Node.
 //
-//   node src/dev/bootstrap.mjs start|test [arguments]
+//   node src/dev/bootstrap.mjs start|test|bench [arguments]
 //   node src/dev/bootstrap.mjs run <script> [arguments]     without the build
+//
+// The npm scripts begin with `exec`, so that a signal to npm reaches this process and not a shell that would keep it to itself.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -12,12 +14,13 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const MODULES = join(ROOT, "node_modules");
+const PARENT_CHECK_MS = 500;
 const WINDOWS = process.platform === "win32";
 
 /** Scripts whose output the gateway imports. Each decides by itself whether it is current. */
 const BUILD_STEPS = ["src/dev/meter/build.ts", "src/dev/schema/build.ts"];
 
-const TASKS = { start: "src/dev/start.ts", test: "src/dev/test.ts" };
+const TASKS = { start: "src/dev/start.ts", test: "src/dev/test.ts", bench: "bench/run.ts" };
 
 /**
  * True when every package of package-lock.json is installed in its locked version. npm writes its own record of what it
@@ -49,7 +52,13 @@ function run(command, args, { shell = false, ipc = false } = {}) {
     const forward = (signal) => child.kill(signal);
     const signals = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
     for (const signal of signals) process.on(signal, forward);
+    // npm that was killed leaves its child behind: nobody would ever stop it.
+    const parent = process.ppid;
+    const watch = setInterval(() => {
+      if (process.ppid !== parent) child.kill("SIGTERM");
+    }, PARENT_CHECK_MS);
     const finish = (code) => {
+      clearInterval(watch);
       for (const signal of signals) process.off(signal, forward);
       resolve(code);
     };
@@ -93,7 +102,7 @@ function nodeBinary() {
 async function main([task, ...rest]) {
   const script = task === "run" ? rest.shift() : TASKS[task];
   if (script === undefined) {
-    console.error("Usage: node src/dev/bootstrap.mjs start|test [arguments] | run <script> [arguments]");
+    console.error("Usage: node src/dev/bootstrap.mjs start|test|bench [arguments] | run <script> [arguments]");
     return 2;
   }
   if (!isInstalled()) {

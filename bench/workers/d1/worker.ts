@@ -13,8 +13,6 @@ interface Database {
 export default {
   async fetch(request: Request, env: { readonly DB: Database }): Promise<Response> {
     const statements = (await request.json()) as Statement[];
-    return Response.json(
-      await env.DB.batch(statements.map(({ sql, params }) => env.DB.prepare(sql).bind(...params))),
-    );
+    return Response.json(await env.DB.batch(statements.map(({ sql, params }) => env.DB.prepare(sql).bind(...params))));
   },
 };

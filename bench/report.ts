@@ -1,0 +1,131 @@
+import { cpus, loadavg, release, totalmem } from "node:os";
+import type { IsolationRow } from "./isolation.ts";
+import type { Row } from "./rows.ts";
+import { round } from "./statistics.ts";
+
+/** A figure that must be reached. */
+export interface Floor {
+  readonly name: string;
+  readonly wanted: string;
+  readonly got: number;
+  readonly met: boolean;
+}
+
+/** Everything one run found out; what `--json` writes. */
+export interface Report {
+  readonly machine: ReturnType<typeof describeMachine>;
+  readonly rows: readonly Row[];
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+/** What the figures depend on. */
+export function describeMachine(workerd: string) {
+  const all = cpus();
+  return {
+    cpu: all[0]?.model ?? "unknown",
+    cores: all.length,
+    memory_gib: round(totalmem() / 2 ** 30, 1),
+    system: `${process.platform} ${process.arch} ${release()}`,
+    node: process.versions.node,
+    workerd,
+    load_average: loadavg().map((value) => round(value, 2)),
+  };
+}
+
+const MIN_RATIOS: readonly (readonly [name: string, concurrency: number, ratio: number])[] = [
+  ["tools/list", 8, 0.5],
+  ["tools/list", 32, 0.5],
+  ["tools/call", 8, 0.4],
+  ["tools/call", 32, 0.46],
+  ["tools/call limited", 8, 0.25],
+  ["tools/call limited", 32, 0.25],
+];
+const MAX_WARM_CALL_US = 20;
+const MAX_COLD_DISCOVERY_MS = 40;
+const MAX_FIRST_REQUEST_MS = 150;
+const MAX_P99_RATIO = 3;
+const MAX_GROWTH_MIB = 60;
+
+export interface Measured {
+  readonly rows: readonly Row[];
+  readonly warmCallUs: number;
+  readonly coldDiscoveryMs: number;
+  readonly firstRequestMs: number;
+  readonly isolation: readonly IsolationRow[];
+  readonly memory: { readonly growth_mib: number; readonly calls: number; readonly wanted_calls: number };
+}
+
+/** Compares a run with what the gateway promises. */
+export function judge(measured: Measured): readonly Floor[] {
+  const atLeast = (name: string, got: number, wanted: number): Floor => ({
+    name,
+    wanted: `≥ ${wanted}`,
+    got,
+    met: got >= wanted,
+  });
+  const atMost = (name: string, got: number, wanted: number): Floor => ({
+    name,
+    wanted: `≤ ${wanted}`,
+    got,
+    met: got <= wanted,
+  });
+  return [
+    ...MIN_RATIOS.map(([name, concurrency, wanted]) => {
+      const row = measured.rows.find((one) => one.name === name && one.concurrency === concurrency);
+      return atLeast(`${name} against hello, concurrency ${concurrency}`, row?.ratio ?? 0, wanted);
+    }),
+    atMost("warm sandbox call, µs of CPU", measured.warmCallUs, MAX_WARM_CALL_US),
+    atMost("cold discovery of five skills, ms", measured.coldDiscoveryMs, MAX_COLD_DISCOVERY_MS),
+    atMost("first request of a fresh process, ms", measured.firstRequestMs, MAX_FIRST_REQUEST_MS),
+    ...measured.isolation.flatMap(({ name, p99_ratio, honest_refused }) => [
+      atMost(`p99 beside ${name} / quiet`, p99_ratio, MAX_P99_RATIO),
+      atMost(`honest calls refused beside ${name}`, honest_refused, 0),
+    ]),
+    atMost("growth of memory after 5,000 calls, MiB", measured.memory.growth_mib, MAX_GROWTH_MIB),
+    atLeast("calls made for it", measured.memory.calls, measured.memory.wanted_calls),
+  ];
+}
+
+type Cell = string | number;
+
+/** Columns as wide as their widest cell; the first is aligned left, the others right. */
+export function table(head: readonly string[], lines: readonly (readonly Cell[])[]): string {
+  const cells = [head, ...lines.map((line) => line.map(String))];
+  const widths = head.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
+  return cells
+    .map((line) =>
+      line
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+        .join("  "),
+    )
+    .join("\n");
+}
+
+export function rowTable(rows: readonly Row[]): string {
+  return table(
+    ["", "concurrency", "rps", "p50 ms", "p99 ms", "ratio"],
+    rows.map((row) => [row.name, row.concurrency, row.rps, row.p50_ms, row.p99_ms, row.ratio.toFixed(3)]),
+  );
+}
+
+export function isolationTable(rows: readonly IsolationRow[]): string {
+  return table(
+    ["an honest tenant beside", "quiet p99 ms", "beside p99 ms", "ratio", "max ms", "rps", "refused"],
+    rows.map((row) => [
+      row.name,
+      row.quiet_p99_ms,
+      row.beside_p99_ms,
+      row.p99_ratio.toFixed(2),
+      row.beside_max_ms,
+      `${row.quiet_rps} → ${row.beside_rps}`,
+      row.honest_refused,
+    ]),
+  );
+}
+
+export function floorTable(floors: readonly Floor[]): string {
+  return table(
+    ["promise", "wanted", "got", ""],
+    floors.map(({ name, wanted, got, met }) => [name, wanted, got, met ? "met" : "MISSED"]),
+  );
+}

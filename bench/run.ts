@@ -1,0 +1,255 @@
+import { execFile } from "node:child_process";
+import { rmSync } from "node:fs";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs, promisify } from "node:util";
+import { measureColdDiscovery, measureFirstRequest } from "./cold.ts";
+import { buildForProduction, learn, mcpRequest, prepareGateway, toolCall } from "./gateway.ts";
+import { attacks, type IsolationRow, measureIsolation } from "./isolation.ts";
+import { startGenerator } from "./load/client.ts";
+import { measureMemory } from "./memory.ts";
+import { startPublisher } from "./publisher.ts";
+import { describeMachine, floorTable, isolationTable, judge, type Report, rowTable } from "./report.ts";
+import { CONCURRENCIES, measureRows, type Row, type Subject } from "./rows.ts";
+import { compareServing } from "./serving.ts";
+import { measureWarmImage, type WarmImage } from "./warm-image.ts";
+import { prepareWorkerd, WORKERD } from "./workerd/process.ts";
+
+const USAGE = `Usage: npm run bench [-- options]
+
+Measures the gateway, built for production, in workerd.
+
+  --json FILE        write the figures to FILE
+  --quick            a short run, for checking the benchmark rather than the gateway
+  --calls N          calls of the memory measurement, 100,000 unless said (10,000 with --quick)
+  --check            exit with 1 when a promised figure is missed
+  --compare-serving  also measure what Miniflare's ways of serving cost
+  --help             print this
+`;
+
+/** How long everything takes, by kind of run. Times in milliseconds; the first four bound the rest. */
+const FULL = {
+  limitMs: 300_000,
+  memoryCalls: 100_000,
+  rounds: 6,
+  sliceMs: 450,
+  isolationMs: 6_000,
+  slowMs: 1_000,
+  coldOrigins: 9,
+  firstRequests: 7,
+};
+const QUICK: typeof FULL = {
+  limitMs: 45_000,
+  memoryCalls: 10_000,
+  rounds: 2,
+  sliceMs: 150,
+  isolationMs: 1_000,
+  slowMs: 200,
+  coldOrigins: 3,
+  firstRequests: 2,
+};
+/** Kept back for the first requests and for ending. */
+const RESERVE_MS = 8_000;
+/** A memory measurement of more calls than usual may take so much longer. */
+const EXTRA_CALL_MS = 2;
+/** Beyond its limit a run gets so much longer before it is broken off. */
+const GRACE_MS = 60_000;
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      json: { type: "string" },
+      quick: { type: "boolean" },
+      calls: { type: "string" },
+      check: { type: "boolean" },
+      "compare-serving": { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const plan = values.quick ? QUICK : FULL;
+  const calls = values.calls === undefined ? plan.memoryCalls : Number(values.calls);
+  if (!Number.isInteger(calls) || calls < 1) throw new Error("--calls must be a whole number from 1.");
+  const say = (sentence: string) => console.log(sentence);
+  const endings: (() => unknown)[] = [];
+  const extraMs = Math.max(0, calls - plan.memoryCalls) * EXTRA_CALL_MS;
+
+  try {
+    say("Building for production…");
+    const hello = await buildForProduction("hello");
+    const sandbox = await buildForProduction("sandbox");
+    await buildForProduction("gateway");
+    const startedAt = performance.now();
+    const limitMs = plan.limitMs + extraMs;
+    const watchdog = setTimeout(() => {
+      console.error(`Broken off: not done after ${(limitMs + GRACE_MS) / 1000} s.`);
+      process.exit(1);
+    }, limitMs + GRACE_MS);
+    endings.push(() => clearTimeout(watchdog));
+
+    const version = (await promisify(execFile)(WORKERD, ["--version"])).stdout.trim();
+    const machine = describeMachine(version);
+    say(`${machine.cpu}, ${machine.cores} cores; ${version}, Node ${machine.node}; load ${machine.load_average[0]}`);
+    const folder = await mkdtemp(join(tmpdir(), "skillgate-bench-"));
+    const removeFolder = () => rmSync(folder, { recursive: true, force: true });
+    // Also when a signal ends the run.
+    process.on("exit", removeFolder);
+    endings.push(removeFolder);
+    const publisher = await startPublisher();
+    endings.push(() => publisher.stop());
+    const [generator, attacker] = [startGenerator(), startGenerator()];
+    endings.push(
+      () => generator.stop(),
+      () => attacker.stop(),
+    );
+    const helloProcess = await (await prepareWorkerd(folder, "hello", { worker: hello })).start();
+    endings.push(() => helloProcess.stop());
+
+    say("Setting up the gateway…");
+    const coldOrigins = Array.from({ length: plan.coldOrigins }, (_, index) => `cold-${index}`);
+    const gateway = await prepareGateway(folder, publisher, ["main", "slow", "hostile", ...coldOrigins]);
+    const main = publisher.origin("main");
+    let running = await gateway.prepared.start();
+    endings.push(() => running.stop());
+
+    const request = (client: "unlimited" | "limited", message: object) =>
+      mcpRequest(gateway, { client, origin: main, message, expect: { kind: "any" } });
+    const sums = (wanted: number) => (result: unknown) =>
+      (result as { structuredContent?: { result?: number } }).structuredContent?.result === wanted;
+    const subject = async (
+      name: string,
+      client: "unlimited" | "limited",
+      message: object,
+      isRight: (result: unknown) => boolean,
+    ): Promise<Subject> => ({
+      name,
+      port: running.port,
+      request: await learn(running, request(client, message), isRight),
+    });
+    const call = await subject("tools/call", "unlimited", toolCall("sum_numbers", 19.5, 22.5), sums(42));
+    const subjects = [
+      await subject("ping", "unlimited", { method: "ping" }, (result) => JSON.stringify(result) === "{}"),
+      await subject(
+        "tools/list",
+        "unlimited",
+        { method: "tools/list" },
+        (result) => (result as { tools?: unknown[] }).tools?.length === 5,
+      ),
+      call,
+      await subject("tools/call limited", "limited", toolCall("sum_numbers", 19.5, 22.5), sums(42)),
+      await subject("tools/call fetch", "unlimited", toolCall("look_up", 20, 1), sums(20)),
+    ];
+    const helloSubject: Subject = {
+      name: "hello",
+      port: helloProcess.port,
+      request: { method: "GET", path: "/", headers: {}, expect: { kind: "exact", body: "hello" } },
+    };
+    await generator.run({ port: running.port, requests: [call.request], concurrency: 8, calls: 2_000 });
+
+    say("Cold discovery…");
+    const cold = await measureColdDiscovery(
+      gateway,
+      running,
+      coldOrigins.map((name) => publisher.origin(name)),
+    );
+
+    const rows: Row[] = [];
+    for (const concurrency of CONCURRENCIES) {
+      say(`Requests at concurrency ${concurrency}…`);
+      rows.push(...(await measureRows(generator, helloSubject, subjects, concurrency, plan)));
+    }
+
+    say("Another tenant beside three attacks…");
+    const isolation: IsolationRow[] = [];
+    for (const attack of attacks(gateway, publisher.origin("slow"), publisher.origin("hostile"), plan.slowMs)) {
+      isolation.push(await measureIsolation(generator, attacker, call, attack, plan.isolationMs));
+    }
+    await running.stop();
+
+    say("The sandbox alone…");
+    const sandboxProcess = await (await prepareWorkerd(folder, "sandbox", { worker: sandbox })).start();
+    endings.push(() => sandboxProcess.stop());
+    const warm: WarmImage[] = [];
+    for (const concurrency of CONCURRENCIES) {
+      warm.push(await measureWarmImage(generator, helloSubject, sandboxProcess, concurrency, plan));
+    }
+    await sandboxProcess.stop();
+    rows.push(...warm.map(({ row }) => row));
+
+    const serving = values["compare-serving"] ? await compareServing(generator, hello, helloSubject, plan) : undefined;
+    await helloProcess.stop();
+
+    say("First request of a fresh process…");
+    const first = await measureFirstRequest(gateway, main, plan.firstRequests);
+
+    say(`Memory over ${calls} calls…`);
+    running = await gateway.prepared.start();
+    const left = limitMs - (performance.now() - startedAt) - RESERVE_MS;
+    const memory = await measureMemory(generator, gateway, running, main, calls, Math.max(left, RESERVE_MS));
+    await running.stop();
+
+    const floors = judge({
+      rows,
+      warmCallUs: warm[0]?.cpuUs.p50 ?? 0,
+      coldDiscoveryMs: cold.median_ms,
+      firstRequestMs: first.median_ms,
+      isolation,
+      memory,
+    });
+    const report: Report = {
+      machine,
+      rows,
+      extra: {
+        quick: values.quick ?? false,
+        seconds: Math.round((performance.now() - startedAt) / 1000),
+        load_average_after: describeMachine(version).load_average,
+        warm_image_cpu_us: warm.map(({ row, cpuUs, engine }) => ({ concurrency: row.concurrency, ...cpuUs, engine })),
+        cold_discovery: cold,
+        first_request: first,
+        memory,
+        isolation,
+        floors,
+        ...(serving === undefined ? {} : { serving }),
+      },
+    };
+    if (values.json !== undefined) {
+      await writeFile(resolve(process.env.INIT_CWD ?? ".", values.json), `${JSON.stringify(report, null, 2)}\n`);
+    }
+
+    say(`\n${rowTable(rows)}\n`);
+    say(
+      `Warm sandbox call: ${warm.map(({ cpuUs }) => cpuUs.p50).join(", ")} µs of CPU at 1, 8, 32 (${warm[0]?.engine})`,
+    );
+    say(`Cold discovery of five skills: ${cold.median_ms} ms`);
+    say(`Fresh process: listens after ${first.process_ready_ms} ms, answers its first call in ${first.median_ms} ms`);
+    say(`Memory: ${memory.after_5000_mib} MiB after 5,000 calls, ${memory.end_mib} MiB after ${memory.calls}`);
+    if (memory.calls < calls) say(`  (time was up: ${memory.calls} of ${calls} calls made)`);
+    say(`\n${isolationTable(isolation)}\n`);
+    if (serving !== undefined) say(`${rowTable(serving)}\n`);
+    say(`${floorTable(floors)}\n`);
+    if (isolation.some(({ honest_refused }) => honest_refused > 0)) {
+      console.error("Honest calls were refused or answered wrongly beside an attack.");
+      return 1;
+    }
+    return values.check && floors.some(({ met }) => !met) ? 1 : 0;
+  } finally {
+    for (const end of endings.reverse()) await end();
+  }
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
+// Whoever started us is gone.
+if (process.connected) process.on("disconnect", () => process.exit(130));
+process.channel?.unref();
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(`The benchmark failed: ${(error as Error).message}`);
+  process.exitCode = 1;
+}

@@ -106,6 +106,28 @@ it("lets the script know when it is gone, even killed", async () => {
   await run.prints("alone");
 });
 
+it("stops the script when whoever started it is gone, as after `kill` of npm", async () => {
+  const path = await script(
+    `const alive = setInterval(() => {}, 1000);
+     process.on("SIGTERM", () => { console.log("stopping"); clearInterval(alive); });
+     process.channel.unref();
+     console.log("ready");`,
+  );
+  const command = '"$0" "$1" run "$2" & wait';
+  const arguments_ = ["-c", command, process.execPath, join(project, "src/dev/bootstrap.mjs"), path];
+  const shell = spawn("sh", arguments_, { env: { ...process.env, npm_execpath: "" } });
+  let text = "";
+  await new Promise<void>((resolve) => {
+    shell.stdout.on("data", (chunk) => {
+      text += chunk;
+      if (text.includes("ready")) shell.kill("SIGKILL");
+    });
+    // Closed once nobody holds the pipe any more: neither the bootstrap nor the script.
+    shell.stdout.on("close", resolve);
+  });
+  expect(text).toContain("stopping");
+});
+
 it("explains itself when it is asked for something else", async () => {
   const child = spawn(process.execPath, [join(project, "src/dev/bootstrap.mjs"), "dance"]);
   expect(await new Promise((resolve) => child.on("close", resolve))).toBe(2);

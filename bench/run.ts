@@ -13,6 +13,7 @@ import { startPublisher } from "./publisher.ts";
 import { describeMachine, floorTable, isolationTable, judge, type Report, rowTable } from "./report.ts";
 import { CONCURRENCIES, measureRows, type Row, type Subject } from "./rows.ts";
 import { compareServing } from "./serving.ts";
+import { round } from "./statistics.ts";
 import { measureWarmImage, type WarmImage } from "./warm-image.ts";
 import { prepareWorkerd, WORKERD } from "./workerd/process.ts";
 
@@ -22,7 +23,7 @@ Measures the gateway, built for production, in workerd.
 
   --json FILE        write the figures to FILE
   --quick            a short run, for checking the benchmark rather than the gateway
-  --calls N          calls of the memory measurement, 100,000 unless said (10,000 with --quick)
+  --calls N          calls of the memory measurement, 100,000 unless said (6,000 with --quick)
   --check            exit with 1 when a promised figure is missed
   --compare-serving  also measure what Miniflare's ways of serving cost
   --help             print this
@@ -41,7 +42,7 @@ const FULL = {
 };
 const QUICK: typeof FULL = {
   limitMs: 45_000,
-  memoryCalls: 10_000,
+  memoryCalls: 6_000,
   rounds: 2,
   sliceMs: 150,
   isolationMs: 1_000,
@@ -76,11 +77,16 @@ async function main(args: readonly string[]): Promise<number> {
   const calls = values.calls === undefined ? plan.memoryCalls : Number(values.calls);
   if (!Number.isInteger(calls) || calls < 1) throw new Error("--calls must be a whole number from 1.");
   const say = (sentence: string) => console.log(sentence);
+  const phases: { name: string; startedAt: number }[] = [];
+  const begin = (name: string) => {
+    phases.push({ name, startedAt: performance.now() });
+    say(`${name}…`);
+  };
   const endings: (() => unknown)[] = [];
   const extraMs = Math.max(0, calls - plan.memoryCalls) * EXTRA_CALL_MS;
 
   try {
-    say("Building for production…");
+    begin("Building for production");
     const hello = await buildForProduction("hello");
     const sandbox = await buildForProduction("sandbox");
     await buildForProduction("gateway");
@@ -110,7 +116,7 @@ async function main(args: readonly string[]): Promise<number> {
     const helloProcess = await (await prepareWorkerd(folder, "hello", { worker: hello })).start();
     endings.push(() => helloProcess.stop());
 
-    say("Setting up the gateway…");
+    begin("Setting up the gateway");
     const coldOrigins = Array.from({ length: plan.coldOrigins }, (_, index) => `cold-${index}`);
     const gateway = await prepareGateway(folder, publisher, ["main", "slow", "hostile", ...coldOrigins]);
     const main = publisher.origin("main");
@@ -151,7 +157,7 @@ async function main(args: readonly string[]): Promise<number> {
     };
     await generator.run({ port: running.port, requests: [call.request], concurrency: 8, calls: 2_000 });
 
-    say("Cold discovery…");
+    begin("Cold discovery");
     const cold = await measureColdDiscovery(
       gateway,
       running,
@@ -160,18 +166,18 @@ async function main(args: readonly string[]): Promise<number> {
 
     const rows: Row[] = [];
     for (const concurrency of CONCURRENCIES) {
-      say(`Requests at concurrency ${concurrency}…`);
+      begin(`Requests at concurrency ${concurrency}`);
       rows.push(...(await measureRows(generator, helloSubject, subjects, concurrency, plan)));
     }
 
-    say("Another tenant beside three attacks…");
+    begin("Another tenant beside three attacks");
     const isolation: IsolationRow[] = [];
     for (const attack of attacks(gateway, publisher.origin("slow"), publisher.origin("hostile"), plan.slowMs)) {
       isolation.push(await measureIsolation(generator, attacker, call, attack, plan.isolationMs));
     }
     await running.stop();
 
-    say("The sandbox alone…");
+    begin("The sandbox alone");
     const sandboxProcess = await (await prepareWorkerd(folder, "sandbox", { worker: sandbox })).start();
     endings.push(() => sandboxProcess.stop());
     const warm: WarmImage[] = [];
@@ -181,13 +187,14 @@ async function main(args: readonly string[]): Promise<number> {
     await sandboxProcess.stop();
     rows.push(...warm.map(({ row }) => row));
 
+    if (values["compare-serving"]) begin("Ways of serving");
     const serving = values["compare-serving"] ? await compareServing(generator, hello, helloSubject, plan) : undefined;
     await helloProcess.stop();
 
-    say("First request of a fresh process…");
+    begin("First request of a fresh process");
     const first = await measureFirstRequest(gateway, main, plan.firstRequests);
 
-    say(`Memory over ${calls} calls…`);
+    begin(`Memory over ${calls} calls`);
     running = await gateway.prepared.start();
     const left = limitMs - (performance.now() - startedAt) - RESERVE_MS;
     const memory = await measureMemory(generator, gateway, running, main, calls, Math.max(left, RESERVE_MS));
@@ -206,7 +213,7 @@ async function main(args: readonly string[]): Promise<number> {
       rows,
       extra: {
         quick: values.quick ?? false,
-        seconds: Math.round((performance.now() - startedAt) / 1000),
+        seconds: secondsOf(phases),
         load_average_after: describeMachine(version).load_average,
         warm_image_cpu_us: warm.map(({ row, cpuUs, engine }) => ({ concurrency: row.concurrency, ...cpuUs, engine })),
         cold_discovery: cold,
@@ -240,6 +247,19 @@ async function main(args: readonly string[]): Promise<number> {
   } finally {
     for (const end of endings.reverse()) await end();
   }
+}
+
+/** How long each phase took, and all of them but the first, which builds only what is stale. */
+function secondsOf(phases: readonly { readonly name: string; readonly startedAt: number }[]): Record<string, number> {
+  const ends = [...phases.slice(1).map(({ startedAt }) => startedAt), performance.now()];
+  const seconds = phases.map(({ startedAt }, index) => round(((ends[index] ?? 0) - startedAt) / 1000, 1));
+  return {
+    ...Object.fromEntries(phases.map(({ name }, index) => [name, seconds[index] ?? 0])),
+    total: round(
+      seconds.slice(1).reduce((sum, value) => sum + value, 0),
+      1,
+    ),
+  };
 }
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));

@@ -1,7 +1,9 @@
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { OriginFetcher } from "../fetch/origin-fetch.ts";
 import type { Sha256Hex } from "../integrity.ts";
 import { DEFAULT_DISCOVERY_LIMITS, type DiscoveryLimits } from "../limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { LARGE_DEFINITIONS, SMALL_DEFINITION } from "./definitions.ts";
 import { type DiscoverOptions, discover } from "./discover.ts";
 import { DiscoveryError } from "./discovery-error.ts";
 import { adder, Publisher, script, sha256Of } from "./fixture/publisher.ts";
@@ -277,3 +279,133 @@ it("[budget:discovery-gas] a few endless scripts at the head do not use up what 
   expect(release.skills.map(({ name }) => name)).toEqual(["s0", "s1", "s2", "s3", "late"]);
   expect(release.rejected.map(({ code }) => code)).toEqual(["gas_exhausted", "deferred", "deferred", "deferred"]);
 }, 20_000);
+
+it("[budget:discovery-gas] scripts and schemas that burn gas, however many, cost the honest ones at the end nothing", async () => {
+  const publisher = new Publisher();
+  for (let index = 0; index < 60; index += 1)
+    await publisher.skill({ name: `l${index}`, source: `for (;;) {} //${index}` });
+  const pattern = "'a|'.repeat(20000)";
+  for (let index = 0; index < 12; index += 1) {
+    const source = script(`p${index}`, `inputSchema: { properties: { a: { pattern: ${pattern} } } }`);
+    await publisher.skill({ name: `p${index}`, source });
+  }
+  await publisher.skill({ name: "good" });
+  await publisher.skill({
+    name: "late",
+    source: script("late", "inputSchema: { properties: { a: { pattern: '^a' } } }"),
+  });
+  const release = await run(publisher, { gas: 30_000_000 }, { sandbox: createTestSandbox() });
+  expect(release.skills.map(({ name }) => name)).toEqual(["good", "late"]);
+  expect(new Set(release.rejected.map(({ code }) => code))).toEqual(new Set(["deferred"]));
+}, 30_000);
+
+describe("[budget:discovery-lanes] files that stall leave time for the others", () => {
+  const stall = ({ signal }: Request) =>
+    new Promise<Response>((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+
+  it.each([6, 24])("%i tools at the head, and index.json", async (count) => {
+    const publisher = new Publisher().put("/.well-known/agent-skills/index.json", stall);
+    for (let index = 0; index < count; index += 1) {
+      await publisher.skill({ name: `stalled${index}`, recipe: `recipe ${index}` });
+      publisher.put(`/skills/root/stalled${index}/tool.js`, stall);
+    }
+    for (let index = 0; index < 12; index += 1)
+      await publisher.skill({ name: `good${index}`, recipe: `good ${index}` });
+    const release = await run(publisher, { deadlineMs: 2_000 });
+    expect(release.skills.map(({ name }) => name)).toEqual(Array.from({ length: 12 }, (_, index) => `good${index}`));
+    expect(release.skills.every(({ recipe }) => recipe !== null)).toBe(true);
+    expect(release.rejected.map(({ subject, code }) => `${subject} ${code}`)).toEqual([
+      "index timeout",
+      ...Array.from({ length: count }, () => "skill timeout"),
+    ]);
+    expect(publisher.mostOpen).toBeLessThanOrEqual(6);
+  });
+
+  it("snapshots", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "good" });
+    for (let index = 0; index < 8; index += 1) await publisher.memory(`m${index}`, `bytes ${index}`);
+    for (let index = 0; index < 7; index += 1) publisher.put(`/memory/m${index}.bin`, stall);
+    const release = await run(publisher, { deadlineMs: 1_000 });
+    expect(release.memories.map(({ scope }) => scope)).toEqual(["m7"]);
+    expect(release.skills).toHaveLength(1);
+  });
+
+  it("a publisher that is slow with everything is not taken for one", async () => {
+    const publisher = new Publisher();
+    for (let index = 0; index < 12; index += 1) await publisher.skill({ name: `slow${index}` });
+    const { origin } = publisher;
+    const slowly: OriginFetcher = async (url, init) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return publisher.fetch(url, init);
+    };
+    const release = await discover({
+      origin,
+      fetch: slowly,
+      sandbox,
+      limits: { ...DEFAULT_DISCOVERY_LIMITS, deadlineMs: 1_600 },
+      now: () => 0,
+    });
+    expect(release.skills).toHaveLength(12);
+    expect(publisher.requests).toHaveLength(1 + 2 + 12);
+  });
+
+  it("one that answers at the second attempt is kept", async () => {
+    const publisher = new Publisher();
+    for (let index = 0; index < 24; index += 1) await publisher.skill({ name: `s${index}` });
+    let asked = 0;
+    publisher.put("/skills/root/s0/tool.js", (request) => {
+      asked += 1;
+      return asked === 1 ? stall(request) : new Response(adder("s0"));
+    });
+    const release = await run(publisher, { deadlineMs: 3_000 });
+    expect(release.rejected).toEqual([]);
+    expect([asked, release.skills[0]?.name]).toEqual([2, "s0"]);
+  });
+});
+
+it("[budget:definitions] definitions above 8,192 characters have 2 MiB together; smaller ones are always kept", async () => {
+  const empty = JSON.stringify({ name: "large0", description: "", inputSchema: { type: "object" } }).length;
+  const sized = (name: string, size: number) => {
+    const description = `"x".repeat(${size - empty - name.length + "large0".length})`;
+    return { name, source: script(name, `inputSchema: { type: "object" }, description: ${description}`) };
+  };
+  for (const [past, expected] of edges("skill release_too_large")) {
+    const publisher = new Publisher();
+    for (let index = 0; index < 8; index += 1) await publisher.skill(sized(`large${index}`, 240_000));
+    await publisher.skill(sized("large8", LARGE_DEFINITIONS - 8 * 240_000 - (SMALL_DEFINITION + 1) + past));
+    await publisher.skill(sized("below", SMALL_DEFINITION - 1));
+    await publisher.skill(sized("at", SMALL_DEFINITION));
+    await publisher.skill(sized("above", SMALL_DEFINITION + 1));
+    const release = await run(publisher);
+    expect(await outcome(Promise.resolve(release))).toBe(expected);
+    expect(release.skills.slice(-3).map(({ name }) => name)).toEqual(["below", "at", "above"]);
+  }
+});
+
+it("[budget:reported] a document of mistakes and links keeps 1,000 of each, and says how many more there were", async () => {
+  for (const [count, kept] of [
+    [999, 999],
+    [1_000, 1_000],
+    [1_001, 1_000],
+    [8_000, 1_000],
+  ] as const) {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "good" });
+    for (let index = 0; index < count; index += 1) publisher.line("- [a](): <!-- skill: {a} -->");
+    const release = await run(publisher);
+    expect([release.prose.length, release.rejected.length]).toEqual([kept, kept]);
+    expect(release.rejected.at(-1)?.code).toBe(count > 1_000 ? "too_many_rejections" : "bad_metadata");
+    expect(release.skills).toHaveLength(1);
+  }
+  const publisher = new Publisher();
+  for (let index = 0; index < 3_000; index += 1)
+    publisher.line('- [a](): <!-- skill: {"tool":"","tool_sha256":""} -->');
+  const release = await run(publisher);
+  expect(release.rejected).toHaveLength(1_000);
+  expect(release.rejected.at(-1)?.message).toBe(
+    "There are 2001 more rejections than the 999 before this one, which are all that is kept.",
+  );
+});

@@ -23,5 +23,16 @@ export function rejection(subject: RejectionSubject, { scope, name }: SkillId, {
   return { subject, scope, name, code, message };
 }
 
+/** Most rejections, and most links for people, that a release reports: one `llms.txt` can hold tens of thousands. */
+export const MAX_REPORTED = 1_000;
+
+/** The first `MAX_REPORTED` rejections, the last of them saying how many more there are. */
+export function firstRejections(rejected: readonly Rejection[]): readonly Rejection[] {
+  if (rejected.length <= MAX_REPORTED) return rejected;
+  const shown = rejected.slice(0, MAX_REPORTED - 1);
+  const message = `There are ${rejected.length - shown.length} more rejections than the ${shown.length} before this one, which are all that is kept.`;
+  return [...shown, rejection("skill", WHOLE_ORIGIN, refused("too_many_rejections", message))];
+}
+
 /** For the files that belong to the origin and to no skill. */
 export const WHOLE_ORIGIN: SkillId = { scope: null, name: "" };

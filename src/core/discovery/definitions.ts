@@ -13,8 +13,14 @@ import type { RejectionCode } from "./release.ts";
 /** Deepest nesting of a definition's annotations. */
 const ANNOTATIONS_DEPTH = 16;
 
-/** Share of a load's gas in the first round; an ordinary script takes a thousandth of it. */
-const QUICK_SHARE = 0.02;
+/** Shares of a load's gas in the rounds before the last; an ordinary script takes 0.0001 of it (measured: 4,273 units). */
+const QUICK_SHARES = [0.002, 0.02];
+
+/** A definition whose JSON is at most this long is always kept; an ordinary one has a few hundred characters. */
+export const SMALL_DEFINITION = 8_192;
+
+/** Characters of JSON that all larger definitions of one release have together: a script of a hundred bytes can make 256 KiB. */
+export const LARGE_DEFINITIONS = 2_097_152;
 
 export interface DefinitionReaderOptions {
   readonly sandbox: Pick<Sandbox, "load" | "evaluate">;
@@ -43,6 +49,7 @@ export class DefinitionReader {
   readonly #options: DefinitionReaderOptions;
   readonly #known = new Map<string, Checked<ToolDefinition>>();
   #gasLeft: number;
+  #largeLeft = LARGE_DEFINITIONS;
 
   constructor(options: DefinitionReaderOptions) {
     this.#options = options;
@@ -50,16 +57,18 @@ export class DefinitionReader {
   }
 
   /**
-   * Reads what can be read with little gas, so that a few endless scripts at the head of a document do not use up what
-   * all others need. Those that need more are left for {@link read}.
+   * Reads what can be read with little gas, first with very little, so that endless scripts and costly schemas at the head
+   * of a document do not use up what all others need. Those that need more are left for {@link read}.
    */
   async readQuickly(tools: readonly DefinitionSource[]): Promise<void> {
-    const gas = Math.floor(this.#options.loadGas * QUICK_SHARE);
-    for (const tool of tools) {
-      const key = keyOf(tool);
-      if (this.#known.has(key)) continue;
-      const result = await this.#readOrDefer(tool, gas);
-      if (result.ok || result.code !== "deferred") this.#known.set(key, result);
+    for (const share of QUICK_SHARES) {
+      const gas = Math.floor(this.#options.loadGas * share);
+      for (const tool of tools) {
+        const key = keyOf(tool);
+        if (this.#known.has(key)) continue;
+        const result = await this.#readOrDefer(tool, gas);
+        if (result.ok || result.code !== "deferred") this.#known.set(key, result);
+      }
     }
   }
 
@@ -72,12 +81,15 @@ export class DefinitionReader {
     return result;
   }
 
-  async #readOrDefer(tool: DefinitionSource, loadGas: number): Promise<Checked<ToolDefinition>> {
+  /** @param mostGas for the script, and again for each schema. */
+  async #readOrDefer(tool: DefinitionSource, mostGas: number): Promise<Checked<ToolDefinition>> {
     const source = decode(tool.bytes);
     if (!source.ok) return source;
     try {
-      const definition = await this.#load({ sha256: tool.sha256, name: tool.name, source: source.value }, loadGas);
-      return definition.ok ? await this.#check(definition.value) : definition;
+      const loaded = await this.#load({ sha256: tool.sha256, name: tool.name, source: source.value }, mostGas);
+      if (!loaded.ok) return loaded;
+      const checked = await this.#check(loaded.value, mostGas);
+      return checked.ok ? this.#takeSize(checked.value) : checked;
     } catch (error) {
       if (error instanceof PoolExhausted) return refused("deferred", "No sandbox was free to read the definition.");
       throw error;
@@ -100,7 +112,21 @@ export class DefinitionReader {
     return refused(rejectionCode(outcome), asSentence(`The script tool.js cannot be loaded: ${outcome.message}`));
   }
 
-  async #check(definition: ToolDefinition): Promise<Checked<ToolDefinition>> {
+  /** Definitions are held in every copy of a release, and are not bounded by the sizes of the scripts that make them. */
+  #takeSize(definition: ToolDefinition): Checked<ToolDefinition> {
+    const { length } = JSON.stringify(definition);
+    if (length <= SMALL_DEFINITION) return passed(definition);
+    if (length > this.#largeLeft) {
+      return refused(
+        "release_too_large",
+        `With this definition, those of more than ${SMALL_DEFINITION} characters would exceed ${LARGE_DEFINITIONS} in sum, the limit.`,
+      );
+    }
+    this.#largeLeft -= length;
+    return passed(definition);
+  }
+
+  async #check(definition: ToolDefinition, mostGas: number): Promise<Checked<ToolDefinition>> {
     const { inputSchema, outputSchema, annotations } = definition;
     if (annotations !== undefined && !isWithinDepth(annotations, ANNOTATIONS_DEPTH)) {
       return refused("bad_definition", `The \`annotations\` are nested more than ${ANNOTATIONS_DEPTH} deep.`);
@@ -111,7 +137,7 @@ export class DefinitionReader {
       ["outputSchema", outputSchema],
     ] as const) {
       if (schema === undefined) continue;
-      const gas = Math.max(0, Math.min(schemaGas, this.#gasLeft));
+      const gas = Math.max(0, Math.min(mostGas, schemaGas, this.#gasLeft));
       const check = await checkSchema(schema, { sandbox, tenant, signal, gas });
       this.#gasLeft -= check.gasUsed;
       if (check.ok) continue;
@@ -162,7 +188,8 @@ function checkInputRoot(definition: ToolDefinition): Checked<ToolDefinition> {
 }
 
 function badSchema(field: string, path: string, message: string): Refused {
-  return refused("bad_schema", `The \`${field}\` is not usable at ${path === "" ? "its root" : path}: ${message}.`);
+  const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  return refused("bad_schema", `The \`${field}\` is not usable at ${path === "" ? "its root" : shown}: ${message}.`);
 }
 
 function outOfTime(): Refused {

@@ -5,10 +5,10 @@ import type { LlmsTxt } from "../llmstxt/llmstxt.ts";
 import { parseLlmsTxt } from "../llmstxt/parse.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { rejection, WHOLE_ORIGIN } from "./checked.ts";
+import { firstRejections, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
 import { DefinitionReader } from "./definitions.ts";
 import { DiscoveryError, type DiscoveryFailureReason } from "./discovery-error.ts";
-import { type Download, Downloads, releaseFull } from "./downloads.ts";
+import { type Download, Downloads, FETCHING_SHARE, releaseFull } from "./downloads.ts";
 import { ReleaseLedger } from "./ledger.ts";
 import { rejectionsOfText } from "./lines.ts";
 import { fetchMemories, keepMemories } from "./memories.ts";
@@ -67,9 +67,6 @@ export async function discover(options: DiscoverOptions): Promise<Release> {
   }
 }
 
-/** Part of the deadline after which nothing is fetched any more: what stalls must not keep what has arrived from being read. */
-const FETCHING_SHARE = 0.8;
-
 interface Deadlines {
   readonly fetching: AbortSignal;
   readonly reading: AbortSignal;
@@ -80,10 +77,10 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
   const fetchedAt = now();
   const downloads = new Downloads({ origin, fetch, limits, signal: fetching });
   const text = await fetchLlmsTxt(options, downloads);
-  const rejected = rejectionsOfText(text);
+  const unreadable = firstRejections(rejectionsOfText(text));
   if (text.skills.length === 0) {
     const message = `The file llms.txt lists no executable skill, and ${text.prose.length} that are links for people.`;
-    throw new DiscoveryError("no_skills", "no_executable_lines", message, rejected);
+    throw new DiscoveryError("no_skills", "no_executable_lines", message, unreadable);
   }
 
   // All are started in this order, in which the lanes serve them, before any is awaited.
@@ -96,6 +93,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
   ]);
   throwIfCancelled(options);
 
+  const rejected: Rejection[] = [];
   const ledger = new ReleaseLedger(limits);
   const index = readIndex(indexFile);
   if (index.problem !== null) rejected.push(rejection("index", WHOLE_ORIGIN, index.problem));
@@ -116,9 +114,9 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     fetchedAt,
     skills: keptSkills,
     memories: keptMemories,
-    prose: text.prose.map(({ name, description, reason }) => ({ name, description, reason })),
+    prose: text.prose.slice(0, MAX_REPORTED).map(({ name, description, reason }) => ({ name, description, reason })),
     attestations,
-    rejected,
+    rejected: [...unreadable, ...firstRejections(rejected)],
   };
 }
 

@@ -8,6 +8,9 @@ import { type Checked, passed, type Refused, refused } from "./checked.ts";
 /** A file that another status than 200 answered for: 404 is silence for the well-known files. */
 export type Download = Checked<Uint8Array> & { readonly status?: number };
 
+/** @param after how many more are to follow in this lane: they share the time that is left. */
+export type LaneFetch = (file: DeclaredFile, after: number) => Promise<Checked<Uint8Array>>;
+
 export interface DownloadsOptions {
   readonly origin: CanonicalOrigin;
   readonly fetch: OriginFetcher;
@@ -25,16 +28,33 @@ export interface DeclaredFile {
   readonly label: string;
 }
 
+/** Part of the deadline after which nothing is fetched any more: what stalls must not keep what has arrived from being read. */
+export const FETCHING_SHARE = 0.8;
+
+/** Part of the deadline that a file has in any case, however many others wait. */
+const LEAST_SHARE = 1 / 60;
+
+/** A publisher that takes long for everything is no staller: a file may take this many times the longest so far. */
+const PATIENCE = 3;
+
+/** How often one file is asked for when it does not arrive in its share of the time. */
+const ATTEMPTS = 3;
+
 /**
  * The fetches of one discovery: at most `limits.concurrency` at once, started in the order they were asked for, each under
  * its own time limit and all under the discovery's signal.
+ *
+ * One file that stalls harms only itself, in time too: while others wait for a lane it has its share of the time left, and
+ * is asked for again behind them.
  */
 export class Downloads {
   readonly #options: DownloadsOptions;
   readonly #limit: LimitFunction;
   readonly #verified = new Map<string, Promise<Checked<Uint8Array>>>();
+  readonly #begin = performance.now();
   /** Bytes of verified files held so far. */
   #held = 0;
+  #longestMs = 0;
 
   constructor(options: DownloadsOptions) {
     this.#options = options;
@@ -43,7 +63,7 @@ export class Downloads {
 
   /** Fetches a file that declares no hash. */
   plain(url: URL, maxBytes: number, label: string): Promise<Download> {
-    return this.#limit(() => this.#fetch(url, maxBytes, label));
+    return this.#inTurns((timeoutMs) => this.#fetch({ url, maxBytes, label }, timeoutMs));
   }
 
   /**
@@ -56,43 +76,68 @@ export class Downloads {
     const key = `${fileKey(file)} ${file.maxBytes}`;
     let pending = this.#verified.get(key);
     if (pending === undefined) {
-      pending = this.#limit(() => this.#fetchVerified(file));
+      pending = this.#inTurns((timeoutMs) => this.#fetchVerified(file, timeoutMs));
       this.#verified.set(key, pending);
     }
     return pending;
   }
 
   /** Runs several fetches one after the other in one of the lanes, so that their common budget holds while they arrive. */
-  inOneLane<T>(task: (fetchVerified: (file: DeclaredFile) => Promise<Checked<Uint8Array>>) => Promise<T>): Promise<T> {
-    return this.#limit(() => task((file) => this.#fetchDeclared(file)));
+  inOneLane<T>(task: (fetchVerified: LaneFetch) => Promise<T>): Promise<T> {
+    return this.#limit(() => task((file, after) => this.#fetchDeclared(file, this.#shareOfTime(after))));
   }
 
-  async #fetchVerified(file: DeclaredFile): Promise<Checked<Uint8Array>> {
+  /** Fetches in a lane; what does not arrive in its share of the time goes to the end of the line. */
+  async #inTurns<T extends Checked<Uint8Array>>(fetch: (timeoutMs: number) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      let timeoutMs = 0;
+      const result = await this.#limit(() => {
+        timeoutMs = this.#shareOfTime(Math.ceil(this.#limit.pendingCount / this.#limit.concurrency));
+        return fetch(timeoutMs);
+      });
+      const cutShort = !result.ok && result.code === "timeout" && timeoutMs < this.#options.limits.fetchTimeoutMs;
+      if (!cutShort || attempt === ATTEMPTS || this.#options.signal.aborted) return result;
+    }
+  }
+
+  /** Milliseconds for a fetch that starts now, when as many as `after` follow in the same lane. */
+  #shareOfTime(after: number): number {
+    const { deadlineMs, fetchTimeoutMs } = this.#options.limits;
+    const left = deadlineMs * FETCHING_SHARE - (performance.now() - this.#begin);
+    const share = Math.max(left / (after + 1), PATIENCE * this.#longestMs, deadlineMs * LEAST_SHARE);
+    return Math.min(fetchTimeoutMs, Math.ceil(share));
+  }
+
+  async #fetchVerified(file: DeclaredFile, timeoutMs: number): Promise<Checked<Uint8Array>> {
     if (this.#held >= this.#options.limits.releaseBytes) return releaseFull(file.label, this.#options.limits);
-    const result = await this.#fetchDeclared(file);
+    const result = await this.#fetchDeclared(file, timeoutMs);
     if (result.ok) this.#held += result.value.length;
     return result;
   }
 
-  async #fetchDeclared({ url, sha256, maxBytes, label }: DeclaredFile): Promise<Checked<Uint8Array>> {
-    const download = await this.#fetch(url, maxBytes, label);
+  async #fetchDeclared(file: DeclaredFile, timeoutMs: number): Promise<Checked<Uint8Array>> {
+    const { sha256, label } = file;
+    const download = await this.#fetch(file, timeoutMs);
     if (!download.ok) return download;
     const actual = await sha256Hex(download.value);
     if (actual === sha256) return passed(download.value);
     return refused("hash_mismatch", `The SHA-256 of ${label} is ${actual}, but llms.txt declares ${sha256}.`);
   }
 
-  async #fetch(url: URL, maxBytes: number, label: string): Promise<Download> {
+  async #fetch({ url, maxBytes, label }: Omit<DeclaredFile, "sha256">, timeoutMs: number): Promise<Download> {
     const { origin, fetch, limits, signal } = this.#options;
+    const begin = performance.now();
     try {
-      return await fetchInsideOrigin(
-        { fetch, origin, url, redirects: limits.redirects, timeoutMs: limits.fetchTimeoutMs, signal },
+      const download = await fetchInsideOrigin(
+        { fetch, origin, url, redirects: limits.redirects, timeoutMs, signal },
         async (response, bodySignal): Promise<Download> => {
           if (response.status === 200) return passed(await readBounded(response, maxBytes, bodySignal));
           const { status } = response;
           return { ...refused("http_status", `The origin answered ${status} for ${label}; it must be 200.`), status };
         },
       );
+      this.#longestMs = Math.max(this.#longestMs, performance.now() - begin);
+      return download;
     } catch (error) {
       return describeFailure(error, label, maxBytes, limits);
     }
@@ -125,12 +170,12 @@ function describeFailure(error: unknown, label: string, maxBytes: number, limits
   if (!(error instanceof OriginFetchError)) throw error;
   switch (error.code) {
     case "timeout":
-      return refused("timeout", `The origin did not deliver ${label} within ${limits.fetchTimeoutMs} ms.`);
     case "cancelled":
-      // The signal is the discovery's own; its caller learns of a cancellation by other means.
+      // The signal is the discovery's own; its caller learns of a cancellation by other means. The sentence is the same
+      // whatever share of the time the file had, since the next discovery of an unchanged origin must give an equal release.
       return refused(
         "timeout",
-        `The file ${label} did not arrive in time for the discovery's deadline of ${limits.deadlineMs} ms.`,
+        `The file ${label} did not arrive in time: a fetch may take ${limits.fetchTimeoutMs} ms, a discovery ${limits.deadlineMs} ms.`,
       );
     case "redirect_outside_origin":
       return refused("redirect_outside_origin", `The redirect of ${label} leaves the origin and is not followed.`);

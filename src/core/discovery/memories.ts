@@ -2,7 +2,7 @@ import type { DiscoveryLimits } from "../limits.ts";
 import type { MemoryLine } from "../llmstxt/llmstxt.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import { type Checked, passed, refused, rejection } from "./checked.ts";
-import { type DeclaredFile, type Downloads, fileKey, releaseFull } from "./downloads.ts";
+import { type DeclaredFile, type Downloads, fileKey, type LaneFetch, releaseFull } from "./downloads.ts";
 import type { ReleaseLedger } from "./ledger.ts";
 import { checkMemoryLine } from "./lines.ts";
 import type { Rejection, ReleaseMemory } from "./release.ts";
@@ -27,6 +27,7 @@ export function fetchMemories(
   }
   return downloads.inOneLane(async (fetchVerified) => {
     const fetched: FetchedMemory[] = [];
+    const wanted = Math.min(limits.memories, checked.filter(({ file }) => file.ok).length);
     let count = 0;
     let bytesLeft = limits.memoryBytes;
     for (const { line, file } of checked) {
@@ -40,7 +41,7 @@ export function fetchMemories(
         fetched.push({ line, result: refused("too_many_memories", message) });
         continue;
       }
-      const result = await fetchOne(file.value, bytesLeft, limits, fetchVerified);
+      const result = await fetchOne(file.value, bytesLeft, limits, (each) => fetchVerified(each, wanted - count));
       if (result.ok) bytesLeft -= result.value.bytes.length;
       fetched.push({ line, result });
     }
@@ -52,7 +53,7 @@ async function fetchOne(
   file: DeclaredFile,
   bytesLeft: number,
   limits: DiscoveryLimits,
-  fetchVerified: (file: DeclaredFile) => Promise<Checked<Uint8Array>>,
+  fetchVerified: (file: DeclaredFile) => ReturnType<LaneFetch>,
 ): Promise<FetchedMemory["result"]> {
   const maxBytes = Math.min(file.maxBytes, bytesLeft);
   const bytes = await fetchVerified({ ...file, maxBytes });

@@ -14,11 +14,14 @@ export interface Release {
   /** In document order. */
   readonly skills: readonly ReleaseSkill[];
   readonly memories: readonly ReleaseMemory[];
-  /** Skill lines without an artifact: links for people, never run. */
+  /** Skill lines without an artifact: links for people, never run. At most 1,000. */
   readonly prose: readonly ProseSkill[];
   /** Parsed entries of the publisher's `attestations.json`; their signatures are judged elsewhere. */
   readonly attestations: readonly Json[];
-  /** Everything that was left out, and why. */
+  /**
+   * What was left out, and why: of lines that could not be read at most 1,000, of everything else too; where there are
+   * more, a `too_many_rejections` says how many.
+   */
   readonly rejected: readonly Rejection[];
 }
 
@@ -66,6 +69,7 @@ export type RejectionCode =
   | "bad_hash"
   | "name_collision"
   | "too_many_skills"
+  | "too_many_rejections"
   | "index_mismatch"
   // the bytes
   | "fetch_failed"

@@ -44,19 +44,21 @@ async function serve(
     client: "cli_test",
     onCall: (report) => reports.push(report),
   });
-  const call: Served["call"] = (name, args = {}, era = "legacy", signal = new AbortController().signal) => {
-    const context: CallContext = {
-      era,
-      protocolVersion: era === "legacy" ? "2025-11-25" : "2026-07-28",
-      requestId: 1,
-      signal,
-      clientCapabilities: {},
-      meta: {},
-      progress: () => {},
-    };
-    return provider.callTool(name, args, context);
-  };
+  const call: Served["call"] = (name, args = {}, era = "legacy", signal = new AbortController().signal) =>
+    provider.callTool(name, args, contextOf(era, signal));
   return { provider, reports, publisher, call };
+}
+
+function contextOf(era: Era, signal = new AbortController().signal): CallContext {
+  return {
+    era,
+    protocolVersion: era === "legacy" ? "2025-11-25" : "2026-07-28",
+    requestId: 1,
+    signal,
+    clientCapabilities: {},
+    meta: {},
+    progress: () => {},
+  };
 }
 
 const returning = (name: string, expression: string, members = "") =>
@@ -125,6 +127,22 @@ describe("lists", () => {
     });
     // Left out of the list, it still binds the tool.
     expect(textOf(await call("old", {}, "modern"))).toMatch(/^The tool's result breaks its own outputSchema: /);
+  });
+
+  it("names and scopes that are members of every object, as ordinary tools", async () => {
+    const words = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"];
+    const skills = words.map((name) => ({ name, source: returning(name, `[args.n, "${name}"]`), recipe: `# ${name}` }));
+    const scoped = { name: "__proto__", scope: "constructor", source: returning("__proto__", "'scoped'") };
+    const { provider, call } = await serve([...skills, scoped]);
+    expect(provider.tools.map(({ name }) => name)).toEqual([...words, "constructor____proto__"]);
+    for (const name of words) {
+      expect(textOf(await call(name, { n: 1 }))).toBe(JSON.stringify([1, name]));
+      expect(await provider.readResource(`skill://${name}`, contextOf("legacy"))).toMatchObject([
+        { text: `# ${name}` },
+      ]);
+    }
+    expect(textOf(await call("constructor____proto__"))).toBe('"scoped"');
+    expect(await provider.readResource("skill://valueOf", contextOf("legacy"))).toBeNull();
   });
 
   it("recipes as resources under the public name, and reads them", async () => {
@@ -222,6 +240,28 @@ describe("arguments", () => {
     expect(reports.map(({ code }) => code)).toEqual(["invalid_arguments", "invalid_arguments", "ok"]);
   });
 
+  it("are checked as data, whatever their keys: own members count, inherited ones do not", async () => {
+    const properties =
+      "properties: { constructor: { type: 'string' }, ['__proto__']: { type: 'number' }, toString: {} }";
+    const members = `inputSchema: { type: 'object', ${properties}, required: ['valueOf'], additionalProperties: false },`;
+    const { call } = await serve([{ name: "odd", source: returning("odd", "Object.keys(args)", members) }]);
+    const args = (json: string) => JSON.parse(json) as JsonObject;
+    expect(textOf(await call("odd", {}))).toBe(
+      'Invalid arguments: Instance does not have required property "valueOf".',
+    );
+    expect(textOf(await call("odd", args('{"valueOf":1}')))).toMatch(/^Invalid arguments/);
+    expect(textOf(await call("odd", args('{"__proto__":"x"}')))).toMatch(/^Invalid arguments/);
+    expect(textOf(await call("odd", args('{"constructor":7,"valueOf":1}')))).toMatch(/^Invalid arguments/);
+  });
+
+  it("with a key of a megabyte are refused in a sentence of bounded length", async () => {
+    const members = "inputSchema: { type: 'object', additionalProperties: { type: 'string' } },";
+    const { call } = await serve([{ name: "keys", source: returning("keys", "1", members) }]);
+    const result = await call("keys", { ["k".repeat(1_000_000)]: 1 });
+    expect(result.isError).toBe(true);
+    expect(textOf(result)?.toString().length).toBeLessThan(600);
+  });
+
   it("[10.1-F] under a pattern that backtracks without an end are a tool error, and the next call is right", async () => {
     const { call } = await serve([
       { name: "t", source: returning("t", "args.a", "inputSchema: { properties: { a: { pattern: '^(a+)+$' } } },") },
@@ -231,6 +271,38 @@ describe("arguments", () => {
     );
     expect(await call("t", { a: "aa" })).toMatchObject({ structuredContent: { result: "aa" } });
   });
+});
+
+describe("a stored release that is older than a rule of this version", () => {
+  it.each([
+    ["inputSchema", { type: "object", properties: { a: { type: "text" } } }, " at /properties/a/type"],
+    ["outputSchema", { $ref: "https://elsewhere.example/" }, " at /$ref"],
+  ])(
+    "fails the tool whose %s is refused now with a tool error, before it runs; the others answer",
+    async (field, schema, at) => {
+      const publisher = new Publisher();
+      for (const name of ["stale", "good"]) await publisher.skill({ name, source: returning(name, "args.n ?? 1") });
+      const { origin, fetch } = publisher;
+      const release = await discover({ origin, fetch, sandbox, limits: DEFAULT_DISCOVERY_LIMITS, now: () => 0 });
+      const skills = release.skills.map((skill) =>
+        skill.name === "stale" ? { ...skill, definition: { ...skill.definition, [field]: schema } } : skill,
+      );
+      const reports: CallReport[] = [];
+      const provider = createProvider(admit({ ...release, skills }, { status: "active", granted: true }, 0), {
+        sandbox,
+        fetch,
+        limits: DEFAULT_SANDBOX_LIMITS,
+        serverInfo: { name: "skillgate", version: "0.0.0" },
+        onCall: (report) => reports.push(report),
+      });
+      expect(provider.tools.map(({ name }) => name)).toEqual(["stale", "good"]);
+      const result = await provider.callTool("stale", {}, contextOf("legacy"));
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toMatch(new RegExp(`^The tool's ${field} is not usable${at.replace("$", "\\$")}: .+\\.$`));
+      expect(reports).toMatchObject([{ tool: "stale", code: "unusable_schema", gasUsed: 0 }]);
+      expect(textOf(await provider.callTool("good", { n: 7 }, contextOf("legacy")))).toBe("7");
+    },
+  );
 });
 
 describe("calls", () => {

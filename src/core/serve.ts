@@ -8,6 +8,7 @@ import type { CallContext, Era, ListedResource, ListedTool, Provider, ToolResult
 import type { GuestErrorCode } from "./sandbox/outcome.ts";
 import type { Sandbox, Tenant } from "./sandbox/sandbox.ts";
 import { type CompiledSchema, compileSchema } from "./schema/compile.ts";
+import { SchemaError } from "./schema/schema-error.ts";
 import { type Evaluation, validateValue } from "./schema/validate.ts";
 import { listRecipes, listTool, RECIPE_TYPE, recipeUri } from "./serve-listing.ts";
 import type { ToolDefinition } from "./skill.ts";
@@ -23,7 +24,13 @@ export interface CallReport {
   readonly durationMs: number;
 }
 
-export type CallReportCode = "ok" | "invalid_arguments" | "invalid_result" | "unavailable" | GuestErrorCode;
+export type CallReportCode =
+  | "ok"
+  | "invalid_arguments"
+  | "invalid_result"
+  | "unusable_schema"
+  | "unavailable"
+  | GuestErrorCode;
 
 export interface ProviderOptions {
   readonly sandbox: Pick<Sandbox, "call" | "evaluate">;
@@ -125,6 +132,7 @@ async function callSkill(
   const { skill } = entry;
   const where: Evaluation = { sandbox, tenant, signal };
   const schemas = compiledSchemas(skill.definition);
+  if (!schemas.ok) return { result: toolError(schemas.message), code: "unusable_schema", gasUsed: 0 };
   const input = await validateValue(schemas.input, args, where);
   if (input.violation !== null) {
     const message = `Invalid arguments${at(input.violation.path)}: ${input.violation.message}`;
@@ -152,14 +160,16 @@ async function callSkill(
   return { result: toolResult(value, listTool(entry).outputSchema ?? null, era), code: "ok", gasUsed };
 }
 
+/** Most characters of a JSON Pointer in a sentence: a key of the arguments may be a megabyte long. */
+const PATH_LENGTH = 200;
+
 function at(path: string): string {
-  return path === "" ? "" : ` at ${path}`;
+  return path === "" ? "" : ` at ${path.length > PATH_LENGTH ? `${path.slice(0, PATH_LENGTH)}…` : path}`;
 }
 
-interface CompiledSchemas {
-  readonly input: CompiledSchema;
-  readonly output: CompiledSchema | null;
-}
+type CompiledSchemas =
+  | { readonly ok: true; readonly input: CompiledSchema; readonly output: CompiledSchema | null }
+  | { readonly ok: false; readonly message: string };
 
 /** A release lives as long as its isolate's cache keeps it, and its compiled schemas with it. */
 const compiled = new WeakMap<ToolDefinition, CompiledSchemas>();
@@ -167,14 +177,23 @@ const compiled = new WeakMap<ToolDefinition, CompiledSchemas>();
 function compiledSchemas(definition: ToolDefinition): CompiledSchemas {
   let schemas = compiled.get(definition);
   if (schemas === undefined) {
-    const { inputSchema, outputSchema } = definition;
-    schemas = {
-      input: compileSchema(inputSchema),
-      output: outputSchema === undefined ? null : compileSchema(outputSchema),
-    };
+    schemas = compileSchemas(definition);
     compiled.set(definition, schemas);
   }
   return schemas;
+}
+
+/** A stored release may be older than the rules of this version: what they refuse now fails its own tool alone. */
+function compileSchemas({ inputSchema, outputSchema }: ToolDefinition): CompiledSchemas {
+  let field = "inputSchema";
+  try {
+    const input = compileSchema(inputSchema);
+    field = "outputSchema";
+    return { ok: true, input, output: outputSchema === undefined ? null : compileSchema(outputSchema) };
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error;
+    return { ok: false, message: `The tool's ${field} is not usable${at(error.path)}: ${error.message}.` };
+  }
 }
 
 function toolResult(value: Json, outputSchema: JsonObject | null, era: Era): ToolResult {

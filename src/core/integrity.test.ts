@@ -128,7 +128,17 @@ describe("readBounded", () => {
     // `encodeBody: "manual"` keeps workerd from encoding: the header stands for a body that fetch has already decoded.
     const init = { headers: { "content-length": "3", "content-encoding": "gzip" }, encodeBody: "manual" as const };
     expect(await readBounded(new Response(chunked([bytesOf(5)]).stream, init), 100)).toHaveLength(5);
-    expect(await readBounded(respond(chunked([bytesOf(5)]).stream, { "content-length": "5, 5" }), 100)).toHaveLength(5);
+    for (const length of ["5, 5", "-5", "5e0", "0x5"]) {
+      const response = () => respond(chunked([bytesOf(5)]).stream, { "content-length": length });
+      expect(await readBounded(response(), 100)).toHaveLength(5);
+      expect(await readTruncated(response(), 100)).toMatchObject({ contentLength: null });
+    }
+  });
+
+  it("refuses a length of four hundred digits, and does not pass it on", async () => {
+    const response = () => respond(chunked([bytesOf(5)]).stream, { "content-length": "9".repeat(400) });
+    expect(await codeOf(readBounded(response(), 100))).toBe("too_large");
+    expect(await readTruncated(response(), 100)).toMatchObject({ contentLength: null });
   });
 
   it("reads an absent body as no bytes", async () => {

@@ -33,7 +33,8 @@ export function isSha256Hex(value: string): value is Sha256Hex {
 }
 
 /**
- * SHA-256 of exactly these bytes: no decoding, BOM stripping or newline change comes first.
+ * SHA-256 of exactly these bytes: no decoding, BOM stripping or newline change comes first. Of a body they are the bytes
+ * of the file: transfer and content codings (`gzip`, `br`) are the connection's own, and `fetch` has undone them.
  *
  * @example `await sha256Hex(body) === declared`
  */
@@ -48,7 +49,7 @@ export async function sha256Hex(bytes: Uint8Array): Promise<Sha256Hex> {
 /**
  * Reads a body whole, byte for byte, against a cap. A body of exactly `maxBytes` passes.
  *
- * @param maxBytes cap in bytes. A `Content-Length` above it rejects before anything is read.
+ * @param maxBytes cap in bytes after any `Content-Encoding` is undone, so that a small body cannot inflate past it. A `Content-Length` above it rejects before anything is read.
  * @param signal ends the read even where the fetch implementation ignores it while the body stalls.
  * @throws {IntegrityError} `too_large`; `length_mismatch` when the body has another length than declared and no
  *   `Content-Encoding` explains it; `aborted`; `read_failed` when the stream breaks.
@@ -87,10 +88,12 @@ export async function readTruncated(
 ): Promise<TruncatedBody> {
   const bytes = await readUpTo(response, maxBytes + 1, signal);
   const truncated = bytes.length > maxBytes;
+  const declared = contentLength(response);
   return {
     bytes: truncated ? bytes.slice(0, codePointBoundary(bytes, maxBytes)) : bytes,
     truncated,
-    contentLength: contentLength(response),
+    // Four hundred digits are no length, and infinity would not survive JSON.
+    contentLength: Number.isSafeInteger(declared) ? declared : null,
   };
 }
 

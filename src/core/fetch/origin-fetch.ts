@@ -134,6 +134,8 @@ function nextHop(origin: CanonicalOrigin, from: URL, location: string): URL {
   if (!isInsideOrigin(origin, next)) {
     throw new OriginFetchError("redirect_outside_origin", "The redirect leaves the origin and is not followed.");
   }
+  // A fetcher that routes by address would take a fragment for a part of the path.
+  next.hash = "";
   return next;
 }
 

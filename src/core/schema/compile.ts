@@ -7,7 +7,7 @@ import { SchemaError } from "./schema-error.ts";
 /** Largest JSON text of one schema, in UTF-16 units. */
 export const MAX_SCHEMA_LENGTH = 65_536;
 /** Deepest nesting of one schema, in containers. */
-export const MAX_SCHEMA_DEPTH = 64;
+const MAX_SCHEMA_DEPTH = 64;
 /** Largest JSON text after lowering, where a subschema that is referred to may stand twice. */
 const MAX_LOWERED_LENGTH = 4 * MAX_SCHEMA_LENGTH;
 /**
@@ -51,7 +51,7 @@ export function isCheap({ hostWeight }: CompiledSchema, value: Json): boolean {
 }
 
 /** Values and keys, plus one for every 16 characters of text; stops counting above `enough`. */
-export function weightOf(value: Json, enough = Number.POSITIVE_INFINITY): number {
+function weightOf(value: Json, enough = Number.POSITIVE_INFINITY): number {
   let weight = 0;
   const pending: Json[] = [value];
   for (let next = pending.pop(); next !== undefined && weight <= enough; next = pending.pop()) {

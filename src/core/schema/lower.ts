@@ -6,7 +6,7 @@ import { indexReferences, type ReferenceIndex, resolveReference } from "./refere
 import { pointer, SchemaError } from "./schema-error.ts";
 
 /** Most subschemas after lowering; 64 KiB of ordinary schema has a few hundred. */
-export const MAX_SUBSCHEMAS = 10_000;
+const MAX_SUBSCHEMAS = 10_000;
 
 export interface Lowering {
   readonly schema: LoweredSchema;

@@ -21,24 +21,40 @@ export type Api = (request: IncomingMessage, response: ServerResponse, body: str
 
 /** A publisher on a free loopback port. */
 export interface TestPublisher {
-  /** `http://127.0.0.1:<port>` */
+  /** `http://127.0.0.1:<port>`, and the base path. */
   readonly origin: string;
   /** Requests that reached it, by path without the query. */
   readonly requests: ReadonlyMap<string, number>;
   stop(): Promise<void>;
 }
 
-/** The smallest tool: the body of a handler with `args` in scope. */
+/** The smallest tool: the body of a handler with `args` in scope. A body that awaits makes the handler asynchronous. */
 export function toolFile(name: string, body: string): string {
-  return `registerTool({ name: ${JSON.stringify(name)}, inputSchema: { type: "object" }, handler(args) { ${body}\n} });\n`;
+  const kind = /\bawait\b/.test(body) ? "async " : "";
+  return `registerTool({ name: ${JSON.stringify(name)}, ${kind}handler(args) { ${body}\n} });\n`;
 }
 
-/** Starts a publisher of the given skills. Its files are made once: what it serves is what its `llms.txt` declares. */
-export async function startTestPublisher(skills: readonly TestSkill[], api: Api = echoPath): Promise<TestPublisher> {
-  const files = new Map<string, string>([["/llms.txt", llmsTxt(skills)]]);
+/** A skill of the smallest tool. */
+export function skill(name: string, body: string, more: Partial<TestSkill> = {}): TestSkill {
+  return { name, tool: toolFile(name, body), ...more };
+}
+
+export interface TestPublisherOptions {
+  readonly skills: readonly TestSkill[];
+  readonly api?: Api;
+  /** What the site lives under, such as `/REPO`; the root unless said. */
+  readonly base?: string;
+  /** Lines of `llms.txt` after the skills. */
+  readonly moreLines?: readonly string[];
+}
+
+/** Starts a publisher. Its files are made once: what it serves is what its `llms.txt` declares. */
+export async function startTestPublisher(options: TestPublisherOptions): Promise<TestPublisher> {
+  const { skills, api = echoPath, base = "", moreLines = [] } = options;
+  const files = new Map<string, string>([[`${base}/llms.txt`, llmsTxt(skills, moreLines)]]);
   for (const skill of skills) {
-    files.set(toolPath(skill), skill.servedTool ?? skill.tool);
-    if (skill.recipe !== undefined) files.set(recipePath(skill), skill.recipe);
+    files.set(base + toolPath(skill), skill.servedTool ?? skill.tool);
+    if (skill.recipe !== undefined) files.set(base + recipePath(skill), skill.recipe);
   }
   const requests = new Map<string, number>();
   const server = createServer((request, response) => {
@@ -46,14 +62,14 @@ export async function startTestPublisher(skills: readonly TestSkill[], api: Api 
     requests.set(path, (requests.get(path) ?? 0) + 1);
     const file = files.get(path);
     if (file !== undefined) response.setHeader("Content-Type", "text/plain; charset=utf-8").end(file);
-    else if (path.startsWith("/.well-known/")) response.writeHead(404).end();
+    else if (path.startsWith(`${base}/.well-known/`)) response.writeHead(404).end();
     else void readBody(request).then((body) => api(request, response, body));
   });
   // workerd keeps connections open; so must the publisher, longer than a test pauses.
   server.keepAliveTimeout = 120_000;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}${base}`,
     requests,
     stop: () =>
       new Promise((resolve) => {
@@ -63,7 +79,7 @@ export async function startTestPublisher(skills: readonly TestSkill[], api: Api 
   };
 }
 
-function llmsTxt(skills: readonly TestSkill[]): string {
+function llmsTxt(skills: readonly TestSkill[], moreLines: readonly string[]): string {
   const lines = skills.map((skill) => {
     const metadata = {
       version: "1.0.0",
@@ -75,7 +91,7 @@ function llmsTxt(skills: readonly TestSkill[]): string {
     const link = skill.recipe === undefined ? "" : recipePath(skill);
     return `- [${skill.name}](${link}): A test. <!-- skill: ${JSON.stringify(metadata)} -->`;
   });
-  return `# A test publisher\n\n## Skills\n\n${lines.join("\n")}\n`;
+  return `# A test publisher\n\n## Skills\n\n${[...lines, ...moreLines].join("\n")}\n`;
 }
 
 const folder = ({ scope, name }: TestSkill) => (scope === undefined ? name : `${scope}/${name}`);

@@ -93,6 +93,8 @@ export interface GatewayErrorOptions {
   readonly retryAfter?: number;
   /** Methods that the address does answer, for 405. */
   readonly allow?: string;
+  /** What failed underneath: for the log alone. */
+  readonly cause?: unknown;
 }
 
 /** A refusal with a code of the closed union. Its message is public. */
@@ -104,7 +106,7 @@ export class GatewayError extends Error {
   readonly allow: string | undefined;
 
   constructor(code: GatewayErrorCode, options: GatewayErrorOptions = {}) {
-    super(options.message ?? ERRORS[code].sentence);
+    super(options.message ?? ERRORS[code].sentence, options);
     this.code = code;
     this.kind = ERRORS[code];
     this.retryAfter = options.retryAfter ?? this.kind.retryAfter;

@@ -17,6 +17,9 @@ const SLOW = `registerTool({
   async handler() { return (await host.fetchOrigin("/api/slow")).body; },
 });`;
 
+/** 60 scopes that share one tool, each with a recipe of 262,002 bytes of its own: 16 MiB less a little. */
+const HUGE = Array.from({ length: 60 }, (_, i) => `# ${i} → `.padEnd(262_000, "x"));
+
 /** Requests by host and path, and what a test has set with PUT `/__mode`. Lives as long as the Worker. */
 const seen = new Map();
 const modes = new Map();
@@ -39,6 +42,7 @@ export default {
 async function answer(url, kind) {
   if (url.pathname.startsWith("/api/")) return api(url);
   if (kind === "down") return new Response("the database password is hunter2", { status: 500 });
+  if (kind === "huge") return huge(url);
   const tools = { sum_numbers: SUM, fetch_twice: ECHO, ...(kind === "slow" ? { slow: SLOW } : {}) };
   switch (url.pathname) {
     case "/llms.txt":
@@ -50,6 +54,19 @@ async function answer(url, kind) {
       return source === undefined ? new Response("not found", { status: 404 }) : new Response(source);
     }
   }
+}
+
+async function huge(url) {
+  if (url.pathname === "/tools/sum_numbers.js") return new Response(SUM);
+  const recipe = HUGE[Number(/^\/skills\/(\d+)\/SKILL\.md$/.exec(url.pathname)?.[1])];
+  if (recipe !== undefined) return new Response(recipe);
+  if (url.pathname !== "/llms.txt") return new Response("not found", { status: 404 });
+  const tool_sha256 = await sha256(SUM);
+  const lines = HUGE.map(async (text, i) => {
+    const metadata = { scope: `s${i}`, tool: "/tools/sum_numbers.js", tool_sha256, sha256: await sha256(text) };
+    return `- [sum_numbers](/skills/${i}/SKILL.md): Sum <!-- skill: ${JSON.stringify(metadata)} -->`;
+  });
+  return new Response(`# Huge\n\n## Skills\n\n${(await Promise.all(lines)).join("\n")}\n`);
 }
 
 async function api(url) {

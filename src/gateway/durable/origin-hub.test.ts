@@ -1,9 +1,11 @@
-import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { become, env, seen } from "../../../test/workerd/gateway-fixture.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import { askHub, wakeHub } from "../releases/hub-client.ts";
+import { askHub, probeOrigin, wakeHub } from "../releases/hub-client.ts";
+import { packedBytes, unpackRelease } from "../releases/packed-release.ts";
 import { ReleaseCache } from "../releases/release-cache.ts";
+import { forgetHeldReleases } from "./origin-hub.ts";
 
 // The hub runs in the isolate of the tests, so it sees the date that a test sets; timers are left alone.
 const setAge = (fetchedAt: number, ms: number) => vi.setSystemTime(fetchedAt + ms);
@@ -118,9 +120,80 @@ describe("OriginHub", () => {
   it("sends no bytes to a caller that has them", async () => {
     const { ask } = await publisher();
     const full = await ask();
-    if (!full.ok || full.release === null) throw new Error("no release");
-    expect(await ask(full.version)).toEqual({ ...full, state: "hub", release: null });
-    expect(await ask("another")).toMatchObject({ release: { skills: full.release.skills } });
+    if (!full.ok || full.packed === null) throw new Error("no release");
+    expect(await ask(full.version)).toEqual({ ...full, state: "hub", packed: null });
+    expect(await ask("another")).toEqual({ ...full, state: "hub" });
+  });
+
+  it("[budget:release] sends and keeps 16 MiB of recipes, in characters that take two bytes in memory, and of one tool in 60 scopes", async () => {
+    const { ask, origin, fetches } = await publisher("huge");
+    const first = await ask();
+    if (!first.ok || first.packed === null) throw new Error("no release");
+    const release = unpackRelease(first.packed);
+    expect(release.skills.length).toBe(60);
+    expect(release.skills.map(({ recipe }) => recipe?.text.length)).toEqual(Array(60).fill(262_000));
+    expect(first.packed.artifacts.size).toBe(61);
+    await evictDurableObject(env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin)));
+    const again = await ask();
+    expect(again.ok && again.packed && packedBytes(again.packed)).toBe(packedBytes(first.packed));
+    expect([again.state, await fetches()]).toEqual(["hub", 1]);
+  }, 60_000);
+
+  it.each([
+    ["a missing chunk", "DELETE FROM chunks WHERE name = 'manifest'"],
+    ["an altered artifact", "UPDATE chunks SET bytes = X'00' WHERE LENGTH(name) = 64"],
+    ["an altered manifest", "UPDATE chunks SET bytes = X'7B7D' WHERE name = 'manifest'"],
+    ["a head that is no JSON", "UPDATE chunks SET bytes = X'7B' WHERE name = 'head'"],
+    ["no rows at all", "DELETE FROM chunks"],
+  ])("discovers anew where its storage has %s", async (_, damage) => {
+    const { ask, fetches, origin } = await publisher();
+    const first = await ask();
+    const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+    await runInDurableObject(stub, (_object, state) => void state.storage.sql.exec(damage));
+    forgetHeldReleases();
+    await evictDurableObject(stub);
+    expect(await ask()).toMatchObject({ ok: true, state: "miss", version: first.ok && first.version });
+    expect(await fetches()).toBe(2);
+    forgetHeldReleases();
+    await evictDurableObject(stub);
+    expect((await ask()).state).toBe("hub");
+  });
+
+  it("serves what it discovered when its storage takes nothing, and withdraws it all the same", async () => {
+    const { ask, host, origin, fetches } = await publisher();
+    const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+    await runInDurableObject(stub, (_object, state) => void state.storage.sql.exec("DROP TABLE chunks"));
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    const at = await fetchedAt(ask);
+    expect((await ask()).state).toBe("hub");
+    expect(await fetches()).toBe(1);
+    forgetHeldReleases();
+    expect((await ask()).state).toBe("miss");
+    await become(host, "prose");
+    setAge(at, 200_000);
+    expect((await ask()).state).toBe("no_skills");
+    const events = errors.mock.calls.map(([line]) => (JSON.parse(String(line)) as { event: string }).event);
+    expect(new Set(events)).toEqual(new Set(["release_not_stored", "release_not_read"]));
+    errors.mockRestore();
+  });
+
+  it("asks the origin again when the clock was set back behind the release", async () => {
+    const { ask, fetches } = await publisher();
+    const at = await fetchedAt(ask);
+    setAge(at, -3_600_000);
+    expect((await ask()).state).toBe("miss");
+    expect(await fetches()).toBe(2);
+  });
+
+  it("[10.2-stampede] a probe among many callers starts after them and sees the publisher's last change", async () => {
+    const { ask, origin, host, fetches } = await publisher("lazy");
+    const callers = Array.from({ length: 20 }, () => ask());
+    await settled(async () => (await fetches()) === 1);
+    await become(host, "prose");
+    const probes = await Promise.all([probeOrigin(env, origin), probeOrigin(env, origin)]);
+    expect(probes.map((probe) => !probe.ok && probe.code)).toEqual(["no_skills", "no_skills"]);
+    await Promise.all(callers);
+    expect(await fetches()).toBe(2);
   });
 
   it("keeps the last known good through an eviction", async () => {
@@ -160,6 +233,8 @@ describe("ReleaseCache", () => {
     const cache = new ReleaseCache();
     const at = await fetchedAt(ask);
     expect((await get(cache, origin)).state).toBe("hub");
+    // The first load goes on when its caller hangs up, for those who wait for it.
+    expect(work.splice(0).length).toBe(1);
     setAge(at, 15_000);
     expect((await get(cache, origin)).state).toBe("hit");
     expect(work.length).toBe(0);

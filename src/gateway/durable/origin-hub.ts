@@ -4,16 +4,32 @@ import { DiscoveryError } from "../../core/discovery/discovery-error.ts";
 import type { Rejection, Release } from "../../core/discovery/release.ts";
 import { type CanonicalOrigin, OriginError, parseOrigin } from "../../core/origin.ts";
 import { type Env, readSettings, type Settings } from "../env.ts";
+import { LruCache } from "../lru.ts";
+import {
+  type PackedRelease,
+  packedBytes,
+  packRelease,
+  type ReleaseHead,
+  ReleaseTooLarge,
+} from "../releases/packed-release.ts";
 import { publisherFetch } from "../releases/publisher-fetch.ts";
 import { sandboxFor } from "../sandbox.ts";
-import { type HeldRelease, ReleaseStore, releaseVersion } from "./release-store.ts";
+import { ReleaseStore } from "./release-store.ts";
 
 /** Up to this age a release is fresh (DESIGN §6). */
 export const FRESH_MS = 15_000;
 /** Up to this age it is served while one refresh runs. */
 export const SERVABLE_MS = 105_000;
 /** A failed discovery is not tried again for this long. */
-export const FAILURE_MEMORY_MS = 10_000;
+const FAILURE_MEMORY_MS = 10_000;
+/** Releases of all hubs that happen to live in one isolate, together; what does not fit is read from storage when it is asked for. */
+const MEMORY_BYTES = 8 * 1_048_576;
+const inMemory = new LruCache<string, PackedRelease>(MEMORY_BYTES, packedBytes);
+
+/** For tests: what is then served comes from storage. */
+export function forgetHeldReleases(): void {
+  inMemory.clear();
+}
 
 export interface HubFailure {
   readonly code: "discovery_failed" | "no_skills";
@@ -27,32 +43,32 @@ export interface HubFailure {
 export type HubState = "hub" | "miss" | "stale";
 
 export type HubAnswer =
-  | {
+  | ({
       readonly ok: true;
       readonly state: HubState;
-      readonly version: string;
-      readonly fetchedAt: number;
       /** `null` where the caller said it holds this version. */
-      readonly release: Release | null;
-    }
+      readonly packed: PackedRelease | null;
+    } & ReleaseHead)
   | { readonly ok: false; readonly failure: HubFailure };
 
-type Outcome = { readonly ok: true; readonly held: HeldRelease } | { readonly ok: false; readonly failure: HubFailure };
+type Outcome =
+  | { readonly ok: true; readonly packed: PackedRelease }
+  | { readonly ok: false; readonly failure: HubFailure };
 
 /**
  * One object an origin: the only place in the world that discovers it, hence the only single flight. Any number of callers cost the
- * origin one discovery; a failing origin is asked once in 10 seconds.
+ * origin one discovery; a failing origin is asked once in 10 seconds. Its storage is a cache: where that fails, the origin is asked.
  */
 export class OriginHub extends DurableObject<Env> {
   readonly #store: ReleaseStore;
-  #held: HeldRelease | null;
+  #held: ReleaseHead | null;
   #failed: { readonly at: number; readonly failure: HubFailure } | null = null;
   #flight: Promise<Outcome> | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#store = new ReleaseStore(ctx.storage);
-    this.#held = this.#store.load();
+    this.#held = this.#store.head();
   }
 
   /**
@@ -63,15 +79,17 @@ export class OriginHub extends DurableObject<Env> {
    */
   async get(origin: CanonicalOrigin, knownVersion: string | null): Promise<HubAnswer> {
     const age = this.#age();
-    if (this.#held !== null && age <= FRESH_MS) return answer("hub", this.#held, knownVersion);
-    if (this.#held !== null && age <= SERVABLE_MS) {
-      if (!this.#failedLately()) this.ctx.waitUntil(this.#refresh(origin));
-      return answer("hub", this.#held, knownVersion);
+    const held = age <= SERVABLE_MS ? this.#answerHeld("hub", knownVersion) : null;
+    if (held !== null) {
+      if (age > FRESH_MS && !this.#failedLately()) this.ctx.waitUntil(this.#refresh(origin));
+      return held;
     }
     if (this.#failed !== null && this.#failedLately()) return this.#lastKnownGood(this.#failed.failure, knownVersion);
     const state = this.#flight === null ? "miss" : "hub";
     const outcome = await this.#refresh(origin);
-    return outcome.ok ? answer(state, outcome.held, knownVersion) : this.#lastKnownGood(outcome.failure, knownVersion);
+    return outcome.ok
+      ? answer(state, outcome.packed, knownVersion)
+      : this.#lastKnownGood(outcome.failure, knownVersion);
   }
 
   /** Discovers now, whatever is held, and returns what was found: for the operator. */
@@ -79,7 +97,7 @@ export class OriginHub extends DurableObject<Env> {
     // A discovery under way may have read files from before the publisher's last change.
     await this.#flight;
     const outcome = await this.#refresh(origin);
-    return outcome.ok ? answer("miss", outcome.held, null) : outcome;
+    return outcome.ok ? answer("miss", outcome.packed, null) : outcome;
   }
 
   /** Refreshes a release that is not fresh: for the cron. */
@@ -92,19 +110,46 @@ export class OriginHub extends DurableObject<Env> {
     return true;
   }
 
+  /** Milliseconds. A release of the future, which a clock that was set back leaves behind, is of unknown age. */
   #age(): number {
-    return this.#held === null ? Number.POSITIVE_INFINITY : Date.now() - this.#held.release.fetchedAt;
+    const age = this.#held === null ? -1 : Date.now() - this.#held.fetchedAt;
+    return age < 0 ? Number.POSITIVE_INFINITY : age;
   }
 
   #failedLately(): boolean {
-    return this.#failed !== null && Date.now() - this.#failed.at < FAILURE_MEMORY_MS;
+    return this.#failed !== null && Math.abs(Date.now() - this.#failed.at) < FAILURE_MEMORY_MS;
+  }
+
+  /** What is held, or `null` where nothing is, or its bytes are lost. */
+  #answerHeld(state: HubState, knownVersion: string | null): HubAnswer | null {
+    if (this.#held === null) return null;
+    if (this.#held.version === knownVersion) return { ok: true, state, ...this.#held, packed: null };
+    const packed = this.#packed(this.#held);
+    if (packed !== null) return answer(state, packed, knownVersion);
+    this.#keep(null);
+    return null;
+  }
+
+  #packed({ version, fetchedAt }: ReleaseHead): PackedRelease | null {
+    const key = this.ctx.id.toString();
+    const known = inMemory.get(key);
+    if (known?.version === version) return { ...known, fetchedAt };
+    try {
+      const packed = this.#store.load();
+      if (packed?.version !== version) return null;
+      inMemory.set(key, packed);
+      return packed;
+    } catch (error) {
+      console.error(JSON.stringify({ event: "release_not_read", error: String(error) }));
+      return null;
+    }
   }
 
   #lastKnownGood(failure: HubFailure, knownVersion: string | null): HubAnswer {
     const settings = readSettings(this.env);
     const servable =
       settings.ok && failure.code === "discovery_failed" && this.#age() <= settings.settings.staleIfErrorMs;
-    return servable && this.#held !== null ? answer("stale", this.#held, knownVersion) : { ok: false, failure };
+    return (servable ? this.#answerHeld("stale", knownVersion) : null) ?? { ok: false, failure };
   }
 
   /** Joins the discovery under way, or starts one. Inside one object, requests may await each other's work. */
@@ -115,23 +160,36 @@ export class OriginHub extends DurableObject<Env> {
     return this.#flight;
   }
 
+  /** Never rejects. */
   async #discover(origin: CanonicalOrigin): Promise<Outcome> {
     try {
-      const release = await discoverNow(this.env, origin);
-      const held = { version: await releaseVersion(release), release };
-      this.#store.save(held);
-      this.#held = held;
-      this.#failed = null;
-      return { ok: true, held };
+      const packed = await packRelease(await discoverNow(this.env, origin));
+      this.#keep(packed);
+      return { ok: true, packed };
     } catch (error) {
       const failure = toFailure(error);
       this.#failed = { at: Date.now(), failure };
-      if (failure.code === "no_skills") {
-        // The origin answered, and offers nothing: what it offered before is withdrawn.
-        this.#held = null;
-        this.#store.clear();
-      }
+      // The origin answered, and offers nothing: what it offered before is withdrawn.
+      if (failure.code === "no_skills") this.#keep(null);
       return { ok: false, failure };
+    }
+  }
+
+  #keep(packed: PackedRelease | null): void {
+    const key = this.ctx.id.toString();
+    this.#held = packed;
+    if (packed === null) {
+      inMemory.delete(key);
+    } else {
+      this.#held = { version: packed.version, fetchedAt: packed.fetchedAt };
+      this.#failed = null;
+      inMemory.set(key, packed);
+    }
+    try {
+      if (packed === null) this.#store.clear();
+      else this.#store.save(packed);
+    } catch (error) {
+      console.error(JSON.stringify({ event: "release_not_stored", error: String(error) }));
     }
   }
 }
@@ -157,12 +215,13 @@ function checked(origin: string, settings: Settings): CanonicalOrigin {
 
 function toFailure(error: unknown): HubFailure {
   if (error instanceof DiscoveryError) return { code: error.code, message: error.message, rejected: error.rejected };
-  if (error instanceof OriginError) return { code: "discovery_failed", message: error.message, rejected: [] };
+  if (error instanceof OriginError || error instanceof ReleaseTooLarge)
+    return { code: "discovery_failed", message: error.message, rejected: [] };
   console.error(JSON.stringify({ event: "discovery_crashed", error: String(error) }));
   return { code: "discovery_failed", message: "The origin's skills could not be read.", rejected: [] };
 }
 
-function answer(state: HubState, { version, release }: HeldRelease, knownVersion: string | null): HubAnswer {
-  const same = version === knownVersion;
-  return { ok: true, state, version, fetchedAt: release.fetchedAt, release: same ? null : release };
+function answer(state: HubState, packed: PackedRelease, knownVersion: string | null): HubAnswer {
+  const { version, fetchedAt } = packed;
+  return { ok: true, state, version, fetchedAt, packed: version === knownVersion ? null : packed };
 }

@@ -2,10 +2,17 @@ import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { env } from "../../../test/workerd/gateway-fixture.ts";
 import type { Release, ReleaseSkill } from "../../core/discovery/release.ts";
-import { type Sha256Hex, sha256Hex } from "../../core/integrity.ts";
+import { sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { toPublicName } from "../../core/skill.ts";
-import { CHUNK_BYTES, ReleaseStore, releaseBytes, releaseVersion } from "./release-store.ts";
+import {
+  MAX_PACKED_BYTES,
+  packedBytes,
+  packRelease,
+  ReleaseTooLarge,
+  unpackRelease,
+} from "../releases/packed-release.ts";
+import { CHUNK_BYTES, ReleaseStore } from "./release-store.ts";
 
 async function skill(name: string, source: Uint8Array, recipe: string | null = null): Promise<ReleaseSkill> {
   const id = { scope: null, name };
@@ -32,80 +39,120 @@ function inStorage<T>(work: (store: ReleaseStore, storage: DurableObjectStorage)
 }
 
 const filled = (bytes: number) => new Uint8Array(bytes).map((_, i) => (i * 31) & 255);
+const names = ({ sql }: DurableObjectStorage) =>
+  sql
+    .exec<{ name: string }>("SELECT DISTINCT name FROM chunks ORDER BY name")
+    .toArray()
+    .map((row) => row.name);
 
 describe("ReleaseStore", () => {
   it.each([0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 4 * CHUNK_BYTES])(
     "[budget:storage-chunk] gives back an artifact of %i bytes, byte for byte, in chunks of at most 1 MiB",
-    async (bytes) => {
-      const memory = {
-        scope: "a",
-        format: "minimemory-okf-v1",
-        sha256: "0".repeat(64) as Sha256Hex,
-        bytes: filled(bytes),
-      } as const;
+    async (size) => {
+      const bytes = filled(size);
+      const sha256 = await sha256Hex(bytes);
       await inStorage(async (store, { sql }) => {
-        const saved = release([], { memories: [memory] });
-        store.save({ version: "v", release: saved });
-        const [loaded] = store.load()?.release.memories ?? [];
-        expect(loaded?.bytes.length).toBe(bytes);
-        expect(await sha256Hex(loaded?.bytes ?? filled(0))).toBe(await sha256Hex(memory.bytes));
+        const memories = [{ scope: "a", format: "minimemory-okf-v1", sha256, bytes } as const];
+        store.save(await packRelease(release([], { memories })));
+        expect(await sha256Hex(store.load()?.artifacts.get(sha256) ?? filled(9))).toBe(sha256);
         const sizes = sql.exec<{ size: number }>("SELECT LENGTH(bytes) AS size FROM chunks").toArray();
-        expect(Math.max(...sizes.map(({ size }) => size))).toBeLessThanOrEqual(CHUNK_BYTES);
+        expect(Math.max(...sizes.map((row) => row.size))).toBeLessThanOrEqual(CHUNK_BYTES);
       });
     },
   );
 
-  it("gives back tools and recipes, with a byte order mark where the text has one", async () => {
-    const saved = release([
-      await skill("a", filled(10), "\uFEFF# A"),
-      await skill("b", filled(10)),
-      await skill("c", filled(11), "# C"),
-    ]);
+  it("gives back what it was given, and its head alone without reading the rest", async () => {
+    const packed = await packRelease(release([await skill("a", filled(10), "# A"), await skill("b", filled(11))]));
     await inStorage(async (store) => {
-      store.save({ version: "v", release: saved });
-      expect(store.load()).toEqual({ version: "v", release: saved });
+      store.save(packed);
+      expect(store.load()).toEqual(packed);
+      expect(store.head()).toEqual({ version: packed.version, fetchedAt: 1 });
     });
   });
 
-  it("does not write an artifact again that it has, and drops those no longer in the release", async () => {
+  it("writes nothing but the head of a release it has, and drops artifacts that left the release", async () => {
     const [a, b, c] = [await skill("a", filled(10)), await skill("b", filled(20)), await skill("c", filled(30))];
-    await inStorage(async (store, { sql }) => {
-      store.save({ version: "1", release: release([a, b]) });
-      const mark = filled(7).buffer;
-      sql.exec("UPDATE chunks SET bytes = ? WHERE name = ?", mark, `tool:${a.toolSha256}`);
-      store.save({ version: "2", release: release([a, c]) });
-      const rows = sql.exec<{ name: string; bytes: ArrayBuffer }>("SELECT name, bytes FROM chunks").toArray();
-      expect(rows.map(({ name }) => name).sort()).toEqual(
-        ["manifest", `tool:${a.toolSha256}`, `tool:${c.toolSha256}`].sort(),
+    await inStorage(async (store, storage) => {
+      store.save(await packRelease(release([a, b])));
+      storage.sql.exec(
+        "CREATE TRIGGER no_writes BEFORE INSERT ON chunks WHEN new.name <> 'head' BEGIN SELECT RAISE(ABORT, 'written'); END",
       );
-      expect(rows.find(({ name }) => name === `tool:${a.toolSha256}`)?.bytes).toEqual(mark);
+      store.save(await packRelease(release([a, b], { fetchedAt: 2 })));
+      expect(store.load()?.fetchedAt).toBe(2);
+      storage.sql.exec("DROP TRIGGER no_writes");
+      store.save(await packRelease(release([a, c])));
+      expect(names(storage)).toEqual([a.toolSha256, c.toolSha256, "head", "manifest"].sort());
     });
   });
 
-  it("has nothing when a row is missing, rather than half a release", async () => {
+  it("keeps the release before when a new one cannot be written whole", async () => {
+    const before = await packRelease(release([await skill("a", filled(10))]));
+    const after = await packRelease(release([await skill("b", filled(20))], { fetchedAt: 2 }));
     await inStorage(async (store, { sql }) => {
-      const tool = await skill("a", filled(10));
-      store.save({ version: "1", release: release([tool]) });
-      sql.exec("DELETE FROM chunks WHERE name = ?", `tool:${tool.toolSha256}`);
+      store.save(before);
+      sql.exec(
+        "CREATE TRIGGER full BEFORE INSERT ON chunks WHEN length(new.name) = 64 BEGIN SELECT RAISE(ABORT, 'full'); END",
+      );
+      expect(() => store.save(after)).toThrow(/full/);
+      expect(store.load()).toEqual(before);
+    });
+  });
+
+  it.each([
+    ["a row is missing", "DELETE FROM chunks WHERE LENGTH(name) = 64"],
+    ["the middle of an artifact is missing", "DELETE FROM chunks WHERE part = 1"],
+    ["a byte is another", "UPDATE chunks SET bytes = X'01' WHERE part = 2"],
+    ["the manifest is another", "UPDATE chunks SET bytes = X'7B7D' WHERE name = 'manifest'"],
+    ["the rows are of another format", `UPDATE chunks SET bytes = CAST('{"format":0}' AS BLOB) WHERE name = 'head'`],
+  ])("has nothing when %s, rather than half a release", async (_, damage) => {
+    await inStorage(async (store, { sql }) => {
+      store.save(await packRelease(release([await skill("a", filled(2 * CHUNK_BYTES + 1))])));
+      sql.exec(damage);
       expect(store.load()).toBeNull();
     });
   });
 
   it("is empty at first and after clear", async () => {
     await inStorage(async (store) => {
-      expect(store.load()).toBeNull();
-      store.save({ version: "1", release: release([]) });
+      expect([store.head(), store.load()]).toEqual([null, null]);
+      store.save(await packRelease(release([])));
       store.clear();
-      expect(store.load()).toBeNull();
+      expect([store.head(), store.load()]).toEqual([null, null]);
     });
   });
 });
 
-describe("releaseVersion", () => {
-  it("does not depend on the time, and does on every artifact and fact", async () => {
+describe("packRelease", () => {
+  it("keeps tools and recipes, with a byte order mark where the text has one", async () => {
+    const original = release([
+      await skill("a", filled(10), "\uFEFF# A"),
+      await skill("b", filled(10)),
+      await skill("c", filled(11), "# C"),
+    ]);
+    const packed = await packRelease(original);
+    expect(unpackRelease(packed)).toEqual(original);
+    expect(packed.artifacts.size).toBe(4);
+  });
+
+  it("takes the bytes of a view and not those around it", async () => {
+    const view = filled(100_000).subarray(5, 15);
+    const packed = await packRelease(release([await skill("a", view)]));
+    expect([...packed.artifacts.values()].map((bytes) => bytes.buffer.byteLength)).toEqual([10]);
+    expect(packedBytes(packed) - packed.manifest.length).toBe(10);
+  });
+
+  it("[budget:packed-release] refuses definitions that no message between isolates could hold", async () => {
+    const small = await skill("a", filled(10));
+    const definition = { ...small.definition, description: "x".repeat(MAX_PACKED_BYTES / 128) };
+    const many = (count: number) => release(Array.from({ length: count }, () => ({ ...small, definition })));
+    await expect(packRelease(many(128))).rejects.toThrow(ReleaseTooLarge);
+    expect(packedBytes(await packRelease(many(127)))).toBeLessThan(MAX_PACKED_BYTES);
+  });
+
+  it("has a version that does not depend on the time, and does on every artifact and fact", async () => {
     const base = release([await skill("a", filled(10), "# A")]);
-    const version = await releaseVersion(base);
-    expect(await releaseVersion({ ...base, fetchedAt: 99 })).toBe(version);
+    const { version } = await packRelease(base);
+    expect((await packRelease({ ...base, fetchedAt: 99 })).version).toBe(version);
     for (const other of [
       release([await skill("a", filled(11), "# A")]),
       release([await skill("a", filled(10), "# B")]),
@@ -113,12 +160,7 @@ describe("releaseVersion", () => {
       { ...base, attestations: [{}] },
       { ...base, rejected: [{ subject: "skill", scope: null, name: "x", code: "bad_url", message: "" } as const] },
     ]) {
-      expect(await releaseVersion(other)).not.toBe(version);
+      expect((await packRelease(other)).version).not.toBe(version);
     }
   });
-});
-
-it("releaseBytes counts every artifact", async () => {
-  const small = releaseBytes(release([await skill("a", filled(10))]));
-  expect(releaseBytes(release([await skill("a", filled(100_010))])) - small).toBe(100_000);
 });

@@ -1,25 +1,17 @@
-import type { Recipe, Release, ReleaseMemory, ReleaseSkill } from "../../core/discovery/release.ts";
-import type { Sha256Hex } from "../../core/integrity.ts";
+import { createHash } from "node:crypto";
+import { isSha256Hex, type Sha256Hex } from "../../core/integrity.ts";
+import { type PackedRelease, type ReleaseHead, unpackRelease } from "../releases/packed-release.ts";
 
 /** Rows of a Durable Object hold at most 2 MB. */
 export const CHUNK_BYTES = 1_048_576;
+/** Of what the rows mean. Rows of another format count for nothing: the origin is discovered anew. */
+const FORMAT = 1;
+const HEAD = "head";
 const MANIFEST = "manifest";
 
-type StoredSkill = Omit<ReleaseSkill, "source" | "recipe"> & { readonly recipeSha256: Sha256Hex | null };
-type StoredRelease = Omit<Release, "skills" | "memories"> & {
-  readonly skills: readonly StoredSkill[];
-  readonly memories: readonly Omit<ReleaseMemory, "bytes">[];
-};
-
-/** A release with a name for its contents: two releases that differ in nothing but `fetchedAt` share a version. */
-export interface HeldRelease {
-  readonly version: string;
-  readonly release: Release;
-}
-
 /**
- * The last release of one origin in the SQLite of its hub: a manifest, and each artifact once by its hash, all in chunks of at most
- * 1 MiB.
+ * The last release of one origin in the SQLite of its hub: a head, a manifest, and each artifact once by its hash, all in chunks of at
+ * most 1 MiB. What comes out is what went in, by its hashes, or nothing.
  */
 export class ReleaseStore {
   readonly #storage: DurableObjectStorage;
@@ -31,48 +23,46 @@ export class ReleaseStore {
     );
   }
 
-  /** The release last saved, or `null`; also where a row is missing, which makes the next caller discover anew. */
-  load(): HeldRelease | null {
-    const manifest = this.#read(MANIFEST);
-    if (manifest === null) return null;
-    const { version, release: stored } = JSON.parse(new TextDecoder().decode(manifest)) as {
-      version: string;
-      release: StoredRelease;
-    };
-    const skills: ReleaseSkill[] = [];
-    for (const { recipeSha256, ...skill } of stored.skills) {
-      const source = this.#read(`tool:${skill.toolSha256}`);
-      const recipe = this.#recipe(recipeSha256);
-      if (source === null || recipe === undefined) return null;
-      skills.push({ ...skill, source, recipe });
+  /** Which release is stored, or `null`. */
+  head(): ReleaseHead | null {
+    const bytes = this.#read(HEAD);
+    if (bytes === null) return null;
+    try {
+      const { format, version, fetchedAt } = JSON.parse(new TextDecoder().decode(bytes));
+      const isHead = format === FORMAT && isSha256Hex(version) && Number.isSafeInteger(fetchedAt);
+      return isHead ? { version, fetchedAt } : null;
+    } catch {
+      return null;
     }
-    const memories: ReleaseMemory[] = [];
-    for (const memory of stored.memories) {
-      const bytes = this.#read(`memory:${memory.sha256}`);
-      if (bytes === null) return null;
-      memories.push({ ...memory, bytes });
-    }
-    return { version, release: { ...stored, skills, memories } };
   }
 
-  /** Replaces what is stored, in one transaction; artifacts that are already there are not written again. */
-  save({ version, release }: HeldRelease): void {
-    const blobs = new Map<string, Uint8Array>();
-    for (const { toolSha256, source, recipe } of release.skills) {
-      blobs.set(`tool:${toolSha256}`, source);
-      if (recipe !== null) blobs.set(`recipe:${recipe.sha256}`, new TextEncoder().encode(recipe.text));
+  /** The release last saved, or `null`; also where a row is missing or altered, which makes the next caller discover anew. */
+  load(): PackedRelease | null {
+    const head = this.head();
+    const manifest = this.#read(MANIFEST);
+    if (head === null || manifest === null || sha256(manifest) !== head.version) return null;
+    const artifacts = new Map<Sha256Hex, Uint8Array>();
+    for (const name of this.#names()) {
+      if (!isSha256Hex(name)) continue;
+      const bytes = this.#read(name);
+      if (bytes === null || sha256(bytes) !== name) return null;
+      artifacts.set(name, bytes);
     }
-    for (const { sha256, bytes } of release.memories) blobs.set(`memory:${sha256}`, bytes);
-    const manifest = new TextEncoder().encode(JSON.stringify({ version, release: toStored(release) }));
+    const packed = { ...head, manifest, artifacts };
+    return isComplete(packed) ? packed : null;
+  }
+
+  /** Replaces what is stored, in one transaction; what is already there is not written again. */
+  save({ version, fetchedAt, manifest, artifacts }: PackedRelease): void {
+    const head = new TextEncoder().encode(JSON.stringify({ format: FORMAT, version, fetchedAt }));
     this.#storage.transactionSync(() => {
-      const { sql } = this.#storage;
-      const present = new Set<string>();
-      for (const { name } of sql.exec<{ name: string }>("SELECT DISTINCT name FROM chunks").toArray()) {
-        if (blobs.has(name)) present.add(name);
-        else sql.exec("DELETE FROM chunks WHERE name = ?", name);
-      }
-      for (const [name, bytes] of blobs) if (!present.has(name)) this.#write(name, bytes);
-      this.#write(MANIFEST, manifest);
+      const unchanged = this.head()?.version === version;
+      this.#replace(HEAD, head);
+      if (unchanged) return;
+      this.#replace(MANIFEST, manifest);
+      const present = new Set(this.#names());
+      for (const name of present) if (isSha256Hex(name) && !artifacts.has(name)) this.#delete(name);
+      for (const [name, bytes] of artifacts) if (!present.has(name)) this.#replace(name, bytes);
     });
   }
 
@@ -80,15 +70,17 @@ export class ReleaseStore {
     this.#storage.sql.exec("DELETE FROM chunks");
   }
 
-  #recipe(sha256: Sha256Hex | null): Recipe | null | undefined {
-    if (sha256 === null) return null;
-    const bytes = this.#read(`recipe:${sha256}`);
-    return bytes === null
-      ? undefined
-      : { sha256, text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
+  #names(): string[] {
+    const rows = this.#storage.sql.exec<{ name: string }>("SELECT name FROM chunks WHERE part = 0").toArray();
+    return rows.map(({ name }) => name);
   }
 
-  #write(name: string, bytes: Uint8Array): void {
+  #delete(name: string): void {
+    this.#storage.sql.exec("DELETE FROM chunks WHERE name = ?", name);
+  }
+
+  #replace(name: string, bytes: Uint8Array): void {
+    this.#delete(name);
     // One chunk at least, so that an empty artifact is there too.
     for (let part = 0; part === 0 || part * CHUNK_BYTES < bytes.length; part += 1) {
       const chunk = bytes.slice(part * CHUNK_BYTES, (part + 1) * CHUNK_BYTES);
@@ -112,31 +104,16 @@ export class ReleaseStore {
   }
 }
 
-/**
- * Names the contents of a release: the SHA-256 of its manifest without the time. The manifest names every artifact by its hash, so the
- * artifacts need not be hashed again.
- */
-export async function releaseVersion(release: Release): Promise<string> {
-  const { fetchedAt: _, ...contents } = toStored(release);
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(contents)));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+/** Synchronous, as the storage is, so that nothing can happen between reading and checking. */
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** The bytes that a copy of a release occupies, about: its artifacts and its manifest. */
-export function releaseBytes(release: Release): number {
-  let bytes = JSON.stringify(toStored(release)).length;
-  for (const { source, recipe } of release.skills) bytes += source.length + (recipe?.text.length ?? 0);
-  for (const memory of release.memories) bytes += memory.bytes.length;
-  return bytes;
-}
-
-function toStored(release: Release): StoredRelease {
-  return {
-    ...release,
-    skills: release.skills.map(({ source: _, recipe, ...skill }) => ({
-      ...skill,
-      recipeSha256: recipe?.sha256 ?? null,
-    })),
-    memories: release.memories.map(({ bytes: _, ...memory }) => memory),
-  };
+function isComplete(packed: PackedRelease): boolean {
+  try {
+    unpackRelease(packed);
+    return true;
+  } catch {
+    return false;
+  }
 }

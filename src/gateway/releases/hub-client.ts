@@ -4,6 +4,8 @@ import type { PublicName, ToolDefinition } from "../../core/skill.ts";
 import { withDeadline } from "../deadline.ts";
 import type { HubAnswer, HubFailure, OriginHub } from "../durable/origin-hub.ts";
 import type { Env } from "../env.ts";
+import { GatewayError } from "../errors.ts";
+import { unpackRelease } from "./packed-release.ts";
 
 /** A discovery has its own deadline (15 s by default); this one catches a hub that does not answer at all. */
 const HUB_TIMEOUT_MS = 70_000;
@@ -38,13 +40,13 @@ export type ProbeResult =
 /**
  * Has the origin's hub discover it now, whatever is cached, and returns the facts without the artifacts' bytes.
  *
- * @throws where the hub itself does not answer; a failing publisher is a result.
+ * @throws {GatewayError} `discovery_failed` where the hub itself does not answer; a failing publisher is a result.
  */
 export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<ProbeResult> {
-  const answer = await withDeadline(hub(env, origin).probe(origin), HUB_TIMEOUT_MS);
+  const answer = await ask(env, origin, (hub) => hub.probe(origin));
   if (!answer.ok) return { ok: false, ...answer.failure };
-  const { release } = answer;
-  if (release === null) throw new Error("A probe always returns the release.");
+  if (answer.packed === null) throw new Error("A probe always returns the release.");
+  const release = unpackRelease(answer.packed);
   return {
     ok: true,
     fetchedAt: release.fetchedAt,
@@ -59,19 +61,32 @@ export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<Pr
   };
 }
 
-/** Asks the origin's hub for its release; its bytes travel only when `knownVersion` is another. */
+/**
+ * Asks the origin's hub for its release; its bytes travel only when `knownVersion` is another.
+ *
+ * @throws {GatewayError} `discovery_failed` where the hub does not answer.
+ */
 export function askHub(env: Env, origin: CanonicalOrigin, knownVersion: string | null): Promise<HubAnswer> {
-  return withDeadline(hub(env, origin).get(origin, knownVersion), HUB_TIMEOUT_MS);
+  return ask(env, origin, (hub) => hub.get(origin, knownVersion));
 }
 
-/** Has the hub refresh its release where it is not fresh. */
-export async function wakeHub(env: Env, origin: CanonicalOrigin): Promise<void> {
-  await withDeadline(hub(env, origin).wake(origin), HUB_TIMEOUT_MS);
+/**
+ * Has the hub refresh its release where it is not fresh.
+ *
+ * @throws {GatewayError} `discovery_failed` where the hub does not answer.
+ */
+export function wakeHub(env: Env, origin: CanonicalOrigin): Promise<void> {
+  return ask(env, origin, (hub) => hub.wake(origin));
 }
 
 /** The hub's methods as a caller sees them; the platform's own type of a stub recurses without end on JSON values. */
 type HubStub = Pick<OriginHub, "get" | "probe" | "wake">;
 
-function hub(env: Env, origin: CanonicalOrigin): HubStub {
-  return env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin)) as unknown as HubStub;
+async function ask<T>(env: Env, origin: CanonicalOrigin, question: (hub: HubStub) => Promise<T>): Promise<T> {
+  try {
+    const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin)) as unknown as HubStub;
+    return await withDeadline(question(stub), HUB_TIMEOUT_MS);
+  } catch (cause) {
+    throw new GatewayError("discovery_failed", { message: "The origin's hub did not answer.", cause });
+  }
 }

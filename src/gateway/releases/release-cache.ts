@@ -1,11 +1,11 @@
 import type { Release } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { FRESH_MS, type HubState, SERVABLE_MS } from "../durable/origin-hub.ts";
-import { type HeldRelease, releaseBytes } from "../durable/release-store.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import { LruCache } from "../lru.ts";
 import { askHub } from "./hub-client.ts";
+import { packedBytes, unpackRelease } from "./packed-release.ts";
 
 /** All releases in the memory of one isolate, of the 128 MB it has (DESIGN §5). */
 export const RELEASE_CACHE_BYTES = 24 * 1_048_576;
@@ -14,7 +14,9 @@ const LOST_MS = 20_000;
 const POLL_MS = 10;
 const MAX_ORIGINS_UNDER_WAY = 10_000;
 
-interface Entry extends HeldRelease {
+interface Entry {
+  readonly version: string;
+  readonly release: Release;
   readonly bytes: number;
 }
 
@@ -46,12 +48,16 @@ export class ReleaseCache {
   async get(env: Env, origin: CanonicalOrigin, waitUntil: (work: Promise<unknown>) => void): Promise<Found> {
     let entry = this.#entries.get(origin);
     if (entry === undefined && this.#isUnderWay(origin)) entry = await this.#awaitLoad(origin);
-    const age = entry === undefined ? Number.POSITIVE_INFINITY : Date.now() - entry.release.fetchedAt;
-    if (entry !== undefined && age <= SERVABLE_MS) {
+    // Less than nothing where the hub's clock is ahead: then the hub says what it is worth.
+    const age = entry === undefined ? -1 : Date.now() - entry.release.fetchedAt;
+    if (entry !== undefined && age >= 0 && age <= SERVABLE_MS) {
       if (age > FRESH_MS && !this.#isUnderWay(origin)) waitUntil(this.#ask(env, origin, entry).catch(() => {}));
       return { state: "hit", release: entry.release };
     }
-    return this.#ask(env, origin, entry);
+    const asking = this.#ask(env, origin, entry);
+    // Others may be waiting for it by now, so it goes on when this caller hangs up.
+    waitUntil(asking.catch(() => {}));
+    return asking;
   }
 
   clear(): void {
@@ -88,25 +94,19 @@ export class ReleaseCache {
   }
 
   async #askAndKeep(env: Env, origin: CanonicalOrigin, entry: Entry | undefined): Promise<Found> {
-    const answer = await ask(env, origin, entry?.version ?? null);
+    const answer = await askHub(env, origin, entry?.version ?? null);
     if (!answer.ok) {
       // An origin that answers and offers nothing has withdrawn what it offered.
       if (answer.failure.code === "no_skills") this.#entries.delete(origin);
       throw new GatewayError(answer.failure.code, { message: answer.failure.message });
     }
-    const release = answer.release ?? (entry === undefined ? null : { ...entry.release, fetchedAt: answer.fetchedAt });
+    const { state, version, fetchedAt, packed } = answer;
+    const release =
+      packed !== null ? unpackRelease(packed) : entry === undefined ? null : { ...entry.release, fetchedAt };
     if (release === null) throw new Error("The hub sent no release, though none was held.");
-    const bytes = entry !== undefined && answer.release === null ? entry.bytes : releaseBytes(release);
-    this.#entries.set(origin, { version: answer.version, release, bytes });
-    return { state: answer.state, release };
-  }
-}
-
-async function ask(env: Env, origin: CanonicalOrigin, knownVersion: string | null) {
-  try {
-    return await askHub(env, origin, knownVersion);
-  } catch {
-    throw new GatewayError("discovery_failed", { message: "The origin's hub did not answer." });
+    const bytes = packed !== null ? packedBytes(packed) : (entry?.bytes ?? 0);
+    this.#entries.set(origin, { version, release, bytes });
+    return { state, release };
   }
 }
 

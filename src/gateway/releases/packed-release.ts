@@ -1,0 +1,117 @@
+import type { Release, ReleaseMemory, ReleaseSkill } from "../../core/discovery/release.ts";
+import { type Sha256Hex, sha256Hex } from "../../core/integrity.ts";
+
+/** Names a release and says how old it is. */
+export interface ReleaseHead {
+  /** SHA-256 of the manifest: releases that differ in nothing but `fetchedAt` share a version. */
+  readonly version: Sha256Hex;
+  /** Epoch milliseconds. */
+  readonly fetchedAt: number;
+}
+
+/**
+ * A release as it is stored and sent between isolates: its facts as JSON, and the bytes of each artifact once, however many skills share
+ * it. Sharing matters: one tool declared in 256 scopes is one file to its publisher, and must not become 256 copies here.
+ */
+export interface PackedRelease extends ReleaseHead {
+  /** Everything but the artifacts and the time; UTF-8 JSON. */
+  readonly manifest: Uint8Array;
+  /** By the SHA-256 of the bytes. */
+  readonly artifacts: ReadonlyMap<Sha256Hex, Uint8Array>;
+}
+
+type PackedSkill = Omit<ReleaseSkill, "source" | "recipe"> & { readonly recipeSha256: Sha256Hex | null };
+type Manifest = Omit<Release, "fetchedAt" | "skills" | "memories"> & {
+  readonly skills: readonly PackedSkill[];
+  readonly memories: readonly Omit<ReleaseMemory, "bytes">[];
+};
+
+/** A message between isolates is capped by the platform at 32 MiB. */
+export const MAX_PACKED_BYTES = 28 * 1_048_576;
+
+/** A release that cannot be sent from its hub to the isolates that serve it. */
+export class ReleaseTooLarge extends Error {
+  override readonly name = "ReleaseTooLarge";
+}
+
+/** @throws {ReleaseTooLarge} before the text is made that would not fit. */
+export async function packRelease(release: Release): Promise<PackedRelease> {
+  requireSendable(release);
+  const { fetchedAt, skills, memories, ...facts } = release;
+  const artifacts = new Map<Sha256Hex, Uint8Array>();
+  const keep = (sha256: Sha256Hex, bytes: () => Uint8Array) => {
+    if (!artifacts.has(sha256)) artifacts.set(sha256, bytes());
+  };
+  const manifest: Manifest = {
+    ...facts,
+    skills: skills.map(({ source, recipe, ...skill }) => {
+      keep(skill.toolSha256, () => unshared(source));
+      if (recipe !== null) keep(recipe.sha256, () => new TextEncoder().encode(recipe.text));
+      return { ...skill, recipeSha256: recipe?.sha256 ?? null };
+    }),
+    memories: memories.map(({ bytes, ...memory }) => {
+      keep(memory.sha256, () => unshared(bytes));
+      return memory;
+    }),
+  };
+  const text = new TextEncoder().encode(JSON.stringify(manifest));
+  return { version: await sha256Hex(text), fetchedAt, manifest: text, artifacts };
+}
+
+/**
+ * The release; skills with the same artifact share its bytes.
+ *
+ * @throws {Error} where an artifact is missing: whoever stored or sent the release lost it.
+ */
+export function unpackRelease({ fetchedAt, manifest, artifacts }: PackedRelease): Release {
+  const { skills, memories, ...facts } = JSON.parse(new TextDecoder().decode(manifest)) as Manifest;
+  const texts = new Map<Sha256Hex, string>();
+  const bytesOf = (sha256: Sha256Hex): Uint8Array => {
+    const bytes = artifacts.get(sha256);
+    if (bytes === undefined) throw new Error(`The artifact ${sha256} is missing.`);
+    return bytes;
+  };
+  const textOf = (sha256: Sha256Hex): string => {
+    const text =
+      texts.get(sha256) ?? new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytesOf(sha256));
+    texts.set(sha256, text);
+    return text;
+  };
+  return {
+    ...facts,
+    fetchedAt,
+    skills: skills.map(({ recipeSha256, ...skill }) => ({
+      ...skill,
+      source: bytesOf(skill.toolSha256),
+      recipe: recipeSha256 === null ? null : { sha256: recipeSha256, text: textOf(recipeSha256) },
+    })),
+    memories: memories.map((memory) => ({ ...memory, bytes: bytesOf(memory.sha256) })),
+  };
+}
+
+/** The bytes that a packed release occupies; those of the unpacked one, about. */
+export function packedBytes({ manifest, artifacts }: PackedRelease): number {
+  let sum = manifest.length;
+  for (const bytes of artifacts.values()) sum += bytes.length;
+  return sum;
+}
+
+/** Counts what an origin can make large without publishing large files: a script may compute a long definition, in each of its scopes. */
+function requireSendable({ skills, memories }: Release): void {
+  const artifacts = new Map<Sha256Hex, number>(memories.map(({ sha256, bytes }) => [sha256, bytes.length]));
+  let sum = 0;
+  for (const { toolSha256, source, recipe, definition } of skills) {
+    artifacts.set(toolSha256, source.length);
+    if (recipe !== null) artifacts.set(recipe.sha256, recipe.text.length);
+    sum += JSON.stringify(definition).length;
+  }
+  for (const bytes of artifacts.values()) sum += bytes;
+  if (sum > MAX_PACKED_BYTES) {
+    throw new ReleaseTooLarge(`The origin's skills take more than ${MAX_PACKED_BYTES} bytes with their definitions.`);
+  }
+}
+
+/** A view is stored and sent with the whole of its buffer, which may be larger. */
+function unshared(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+}

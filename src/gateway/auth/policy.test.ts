@@ -47,6 +47,35 @@ describe("PolicyCache", () => {
     expect((await cache.client("t", moment)) !== null).toBe(served);
   });
 
+  it("reads again what a clock that was set back leaves in the future", async () => {
+    const { state, cache, moment } = world();
+    state.tokens.set("t", GOOD);
+    await cache.client("t", moment);
+    state.tokens.set("t", { ...GOOD, revokedAt: 1 });
+    state.now -= 600_000;
+    expect(cache.knows("t", state.now)).toBe(false);
+    expect(await cache.client("t", moment)).toBeNull();
+  });
+
+  it("keeps a revocation that it has seen when a slower, earlier read comes in after it", async () => {
+    const answers: ((row: (typeof CLIENT & typeof GOOD) | null) => void)[] = [];
+    const reader: PolicyReader = {
+      readToken: () => new Promise((resolve) => void answers.push(resolve as (typeof answers)[0])),
+      readOrigin: async () => null,
+    };
+    const cache = new PolicyCache(reader);
+    let now = 1_000_000;
+    const moment = { now: () => now, waitUntil: () => {} };
+    const slow = cache.client("t", moment);
+    now += 500;
+    const quick = cache.client("t", moment);
+    answers[1]?.({ ...CLIENT, ...GOOD, revokedAt: 1 } as never);
+    expect(await quick).toBeNull();
+    answers[0]?.({ ...CLIENT, ...GOOD });
+    await slow;
+    expect(await cache.client("t", moment)).toBeNull();
+  });
+
   it("reads a used entry again in the background before it grows old, so that nobody waits", async () => {
     const { state, cache, moment } = world();
     state.tokens.set("t", GOOD);

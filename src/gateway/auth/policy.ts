@@ -87,7 +87,7 @@ export class PolicyCache {
   /** True when the token's policy is in memory and could be served even without D1. */
   knows(sha256: string, now: number): boolean {
     const entry = this.#tokens.get(sha256);
-    return entry !== undefined && now - entry.readAt <= POLICY_STALE_MS;
+    return entry !== undefined && entry.readAt <= now && now - entry.readAt <= POLICY_STALE_MS;
   }
 
   /**
@@ -134,25 +134,27 @@ export class PolicyCache {
   ): Promise<T | null> {
     const entry = look();
     const now = moment.now();
-    const age = entry === undefined ? Number.POSITIVE_INFINITY : now - entry.readAt;
+    // An entry of the future, which a clock that was set back leaves behind, is of unknown age.
+    const age = entry === undefined || entry.readAt > now ? Number.POSITIVE_INFINITY : now - entry.readAt;
     if (entry !== undefined && age <= POLICY_FRESH_MS) {
       if (age > REFRESH_AHEAD_MS && now - entry.refreshStartedAt > READ_TIMEOUT_MS && now >= this.#outageUntil) {
         entry.refreshStartedAt = now;
-        moment.waitUntil(this.#read(keep, read, moment).catch(() => {}));
+        moment.waitUntil(this.#read(look, keep, read, moment).catch(() => {}));
       }
       return entry.value;
     }
     const servable = entry !== undefined && age <= POLICY_STALE_MS;
     if (servable && now < this.#outageUntil) return entry.value;
     try {
-      return await this.#read(keep, read, moment);
-    } catch {
+      return await this.#read(look, keep, read, moment);
+    } catch (cause) {
       if (servable) return entry.value;
-      throw new GatewayError("policy_unavailable");
+      throw new GatewayError("policy_unavailable", { cause });
     }
   }
 
   async #read<T>(
+    look: () => Entry<T> | undefined,
     keep: (entry: Entry<T>) => void,
     read: () => Promise<T | null>,
     moment: PolicyMoment,
@@ -161,7 +163,9 @@ export class PolicyCache {
     const readAt = moment.now();
     try {
       const value = await withDeadline(read(), READ_TIMEOUT_MS);
-      if (generation === this.#generation) keep({ value, readAt, refreshStartedAt: 0 });
+      // A slow read must not bring back what a later one has replaced.
+      const isNewest = (look()?.readAt ?? 0) <= readAt;
+      if (generation === this.#generation && isNewest) keep({ value, readAt, refreshStartedAt: 0 });
       return value;
     } catch (error) {
       this.#outageUntil = moment.now() + OUTAGE_PAUSE_MS;

@@ -108,6 +108,46 @@ describe("CallCounter", () => {
     expect(admitted(counter, perMinute(2), [T0, T0, T0 - 3_600_000])).toBe(2);
   });
 
+  it.each([1_000, 59_000, 3_600_000, 40 * 86_400_000])(
+    "[10.2-clock] a clock that was %i ms ahead and is set right admits no call early and blocks nobody longer than a minute",
+    (ahead) => {
+      const counter = new CallCounter();
+      expect(admitted(counter, perMinute(2), [T0 + ahead - 5_000, T0 + ahead])).toBe(2);
+      const refused = counter.take(perMinute(2), T0 + 1);
+      expect(refused).toMatchObject({ allowed: false, reason: "rate" });
+      expect(refused.rate?.resetAt).toBeLessThanOrEqual(T0 + 61_000);
+      expect(admitted(counter, perMinute(2), [T0 + 54_999])).toBe(0);
+      expect(admitted(counter, perMinute(2), [T0 + 61_000, T0 + 61_000])).toBe(2);
+    },
+  );
+
+  it("[10.2-clock] a clock that swings a little around midnight gives no second quota, one that was a day ahead takes none away", () => {
+    const midnight = Date.UTC(2026, 11, 1);
+    const allowance = { rpm: null, dailyQuota: 2 };
+    const swinging = new CallCounter();
+    const times = [midnight + 1, midnight - 1_000, midnight, midnight - 5_000, midnight + 2];
+    expect(admitted(swinging, allowance, times)).toBe(2);
+    const ahead = new CallCounter();
+    expect(admitted(ahead, allowance, [midnight + 86_400_000, midnight + 86_400_001])).toBe(2);
+    expect(ahead.take(allowance, midnight - 7_200_000)).toMatchObject({ reason: "quota", retryAfterMs: 7_200_000 });
+    expect(ahead.take(allowance, midnight).allowed).toBe(true);
+  });
+
+  it("[10.2-clock] survives any clock: never a wait of more than a minute, or a count it did not admit", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 4e12 }), { maxLength: 50 }), (times) => {
+        const counter = new CallCounter();
+        for (const time of times) {
+          const verdict = counter.take(perMinute(3), time);
+          expect(verdict.rate?.remaining).toBeGreaterThanOrEqual(0);
+          expect((verdict.rate?.resetAt ?? 0) - time).toBeLessThanOrEqual(61_000);
+          if (!verdict.allowed) expect(verdict.retryAfterMs).toBeGreaterThan(0);
+        }
+        expect(counter.snapshot().slots.length).toBeLessThanOrEqual(61);
+      }),
+    );
+  });
+
   it("goes on where its snapshot ended", () => {
     const counter = new CallCounter();
     counter.take(perMinute(2), T0);

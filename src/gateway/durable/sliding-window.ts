@@ -1,8 +1,10 @@
-export const WINDOW_MS = 60_000;
+const WINDOW_MS = 60_000;
 const SLOT_MS = 1_000;
 /** A slot counts as long as any instant of it lies inside the window, hence one more than fit exactly. */
 const SLOTS = WINDOW_MS / SLOT_MS + 1;
 const DAY_MS = 86_400_000;
+/** Clocks of two machines differ by seconds; one that is this far behind the day it counted for was wrong before. */
+const CLOCK_ERROR_MS = 3_600_000;
 
 /** What a client is entitled to; `null` is no limit, `0` is nothing. */
 export interface Allowance {
@@ -54,16 +56,17 @@ export class CallCounter {
     this.#dayCount = snapshot?.dayCount ?? 0;
   }
 
-  /** Admits and counts a call, or refuses it. `now` is in epoch milliseconds; a clock that runs backwards frees nothing. */
+  /**
+   * Admits and counts a call, or refuses it. `now` is in epoch milliseconds. A clock that was set back frees nothing, and blocks nobody
+   * for longer than a right one would: the calls it left in the future count as made now.
+   */
   take(allowance: Allowance, now: number): Verdict {
     const { rpm, dailyQuota } = allowance;
-    const current = Math.max(Math.floor(now / SLOT_MS), this.#slots.at(-1)?.[0] ?? 0);
+    const current = Math.floor(now / SLOT_MS);
+    const ahead = Math.max(0, (this.#slots.at(-1)?.[0] ?? current) - current);
+    for (const slot of this.#slots) slot[0] -= ahead;
     this.#slots = this.#slots.filter(([slot]) => slot > current - SLOTS);
-    const day = Math.max(Math.floor(now / DAY_MS), this.#day);
-    if (day !== this.#day) {
-      this.#day = day;
-      this.#dayCount = 0;
-    }
+    const day = this.#turnDay(now);
     if (dailyQuota !== null && this.#dayCount >= dailyQuota) {
       const retryAfterMs = Math.max(1, (day + 1) * DAY_MS - now);
       return { allowed: false, reason: "quota", rate: this.#rate(rpm, now), retryAfterMs };
@@ -81,6 +84,14 @@ export class CallCounter {
 
   snapshot(): CounterSnapshot {
     return { slots: this.#slots.map(([slot, count]) => [slot, count]), day: this.#day, dayCount: this.#dayCount };
+  }
+
+  /** The UTC day that calls count for. Just after midnight, a clock a little behind does not bring the day before back. */
+  #turnDay(now: number): number {
+    const today = Math.floor(now / DAY_MS);
+    if (today > this.#day) this.#dayCount = 0;
+    if (today > this.#day || now < this.#day * DAY_MS - CLOCK_ERROR_MS) this.#day = today;
+    return this.#day;
   }
 
   #used(): number {

@@ -40,10 +40,9 @@ export class RequestLog {
     }
   }
 
-  /** An unexpected failure, with its stack: a line of its own under the same request id. */
-  crash(error: Error): void {
-    const detail = (error.stack ?? String(error)).slice(0, 4_000);
-    console.error(JSON.stringify({ event: "crash", requestId: this.#requestId, error: detail }));
+  /** An unexpected failure, or what a refusal hides, with its stack: a line of its own under the same request id. */
+  crash(error: unknown): void {
+    console.error(JSON.stringify({ event: "crash", requestId: this.#requestId, error: describeFailure(error) }));
   }
 
   write(status: number): void {
@@ -66,4 +65,12 @@ export class RequestLog {
     };
     console.log(JSON.stringify(Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))));
   }
+}
+
+/** The innermost cause alone: what wraps it may quote the parameters of a query. */
+export function describeFailure(error: unknown): string {
+  let cause = error;
+  for (let depth = 0; depth < 10 && cause instanceof Error && cause.cause instanceof Error; depth++)
+    cause = cause.cause;
+  return (cause instanceof Error ? (cause.stack ?? String(cause)) : String(cause)).slice(0, 4_000);
 }

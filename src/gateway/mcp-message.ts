@@ -55,7 +55,7 @@ export function answerJsonRpc(
 /** How an error out of the provider is answered; what is not expected is told to the log alone. */
 function describe(error: unknown, log: RequestLog): RpcFailure {
   const refusal = new GatewayError(error instanceof PoolExhausted ? "pool_exhausted" : "internal");
-  if (refusal.code === "internal") log.crash(error instanceof Error ? error : new Error(String(error)));
+  if (refusal.code === "internal") log.crash(error);
   log.code = refusal.code;
   return {
     status: refusal.kind.status,

@@ -60,7 +60,7 @@ export function answerError(error: Error, c: Context<GatewayContext>): Response 
   const refusal = error instanceof GatewayError ? error : new GatewayError("internal");
   const log = c.get("log");
   log.code = refusal.code;
-  if (refusal !== error) log.crash(error);
+  if (refusal !== error || refusal.cause !== undefined) log.crash(error);
   const message: Message | undefined = c.get("message");
   return refusal.toResponse((message && messageId(message)) ?? undefined);
 }

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { junkFailures, unknownFailures } from "../../src/gateway/auth/failures.ts";
 import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
 import { createToken } from "../../src/gateway/auth/token.ts";
@@ -74,6 +74,31 @@ describe("429", () => {
   });
 });
 
+describe("guesses at once", () => {
+  const from = { "CF-Connecting-IP": "203.0.113.77" };
+  const bindings = { AUTH_FAILURES_PER_MINUTE: "5" };
+
+  it("[code:rate_limited] reach the database no oftener than guesses one after the other", async () => {
+    const prepare = vi.spyOn(env.DB, "prepare");
+    const guesses = Array.from({ length: 40 }, () =>
+      rpc("/mcp", "ping", { token: createToken(), headers: from, bindings }),
+    );
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401).length).toBe(5);
+    expect(statuses.filter((status) => status === 429).length).toBe(35);
+    expect(prepare).toHaveBeenCalledTimes(5);
+    prepare.mockRestore();
+    unknownFailures.clear();
+  });
+
+  it("are not what one client's first calls are, however many", async () => {
+    const { token } = await addClient();
+    const { origin } = await addOrigin();
+    const calls = Array.from({ length: 40 }, () => rpc(mcp(origin), "ping", { token, headers: from, bindings }));
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(40).fill(200));
+  });
+});
+
 describe("500, 502, 503", () => {
   it("[code:internal] says nothing of what failed", async () => {
     const { token } = await addClient();
@@ -115,8 +140,15 @@ describe("500, 502, 503", () => {
   it("[code:policy_unavailable] when D1 cannot be read: nobody gets in", async () => {
     const { token } = await addClient();
     forgetPolicy();
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     const response = await rpc("/mcp", "ping", { token, bindings: { DB: env.EMPTY_DB } });
+    const lines = errors.mock.calls.flat().join("\n");
+    errors.mockRestore();
     await expectPlain(response, 503, "policy_unavailable");
+    // The log says why, and quotes no parameter of the query.
+    expect(lines).toContain("no such table");
+    expect(lines).toContain(response.headers.get("X-Request-Id"));
+    expect(lines).not.toMatch(/params:|[0-9a-f]{64}/);
   });
 
   it("[code:pool_exhausted] when no sandbox comes free in time", async () => {

@@ -1,7 +1,7 @@
 import { GatewayError } from "../errors.ts";
 import { type GatewayMiddleware, moment } from "../request-context.ts";
 import { type AuthFailures, clientAddress, junkFailures, unknownFailures } from "./failures.ts";
-import { policyOf } from "./policy.ts";
+import { type ClientPolicy, policyOf } from "./policy.ts";
 import { isWellFormedToken, parseBearer, tokenSha256 } from "./token.ts";
 
 /**
@@ -24,13 +24,16 @@ export const authenticate: GatewayMiddleware = async (c, next) => {
     }
     const sha256 = await tokenSha256(token);
     const policy = policyOf(c.env.DB);
-    if (!policy.knows(sha256, now)) refuseBeyond(unknownFailures, address, limit, now);
-    const found = await policy.client(sha256, moment(c));
-    if (found === null) {
-      unknownFailures.record(address, now);
-      throw new GatewayError("unauthorized");
+    if (policy.knows(sha256, now)) return known(await policy.client(sha256, moment(c)));
+    refuseBeyond(unknownFailures, address, limit, now, sha256);
+    unknownFailures.begin(address, sha256, now);
+    try {
+      const found = await policy.client(sha256, moment(c));
+      if (found === null) unknownFailures.record(address, now);
+      return known(found);
+    } finally {
+      unknownFailures.settle(address, sha256);
     }
-    return found;
   });
   c.set("client", client);
   log.client = client.clientId;
@@ -38,8 +41,13 @@ export const authenticate: GatewayMiddleware = async (c, next) => {
   await next();
 };
 
-function refuseBeyond(failures: AuthFailures, address: string, limit: number, now: number): void {
-  const retryAfter = failures.retryAfter(address, limit, now);
+function known(client: ClientPolicy | null): ClientPolicy {
+  if (client === null) throw new GatewayError("unauthorized");
+  return client;
+}
+
+function refuseBeyond(failures: AuthFailures, address: string, limit: number, now: number, credential?: string): void {
+  const retryAfter = failures.retryAfter(address, limit, now, credential);
   if (retryAfter > 0) {
     throw new GatewayError("rate_limited", {
       message: `More than ${limit} failed authentications a minute came from this address.`,

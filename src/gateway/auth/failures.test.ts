@@ -22,6 +22,20 @@ describe("AuthFailures", () => {
     expect(failures.retryAfter("a", 10, T0 + 180_000)).toBe(0);
   });
 
+  it("[budget:auth-failures] counts attempts under way, each credential once, until they settle or are lost", () => {
+    const failures = new AuthFailures();
+    for (const credential of ["x", "y", "x"]) failures.begin("a", credential, T0);
+    failures.record("a", T0);
+    expect(failures.retryAfter("a", 4, T0, "z")).toBe(0);
+    expect(failures.retryAfter("a", 3, T0, "z")).toBe(1);
+    expect(failures.retryAfter("a", 3, T0, "x")).toBe(0);
+    expect(failures.retryAfter("b", 1, T0, "z")).toBe(0);
+    failures.settle("a", "x");
+    expect(failures.retryAfter("a", 3, T0, "z")).toBe(0);
+    expect(failures.retryAfter("a", 2, T0 + 5_000, "z")).toBe(1);
+    expect(failures.retryAfter("a", 2, T0 + 5_001, "z")).toBe(0);
+  });
+
   it("forgets the address seen longest ago instead of growing", () => {
     const failures = new AuthFailures();
     failures.record("first", T0);
@@ -39,7 +53,10 @@ describe("clientAddress", () => {
     ["2001:db8::6", "2001:db8:0:0"],
     ["::1", "0:0:0:0"],
     ["::", "0:0:0:0"],
-    ["::ffff:203.0.113.7", "0:0:0:0"],
+    ["::ffff:203.0.113.7", "203.0.113.7"],
+    ["", "unknown"],
+    ["x".repeat(10_000), "unknown"],
+    ["203.0.113.7, 10.0.0.1", "unknown"],
   ])("counts %s under %s", (address, name) => {
     expect(clientAddress(new Headers({ "CF-Connecting-IP": address }))).toBe(name);
   });

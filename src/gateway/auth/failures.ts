@@ -1,7 +1,10 @@
+import ipaddr from "ipaddr.js";
 import { LruCache } from "../lru.ts";
 
 const MINUTE_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
+/** An attempt that did not settle within this time was cancelled with its request. */
+const OPEN_MS = 5_000;
 
 /** One minute of an address: how often it failed in the running window and in the one before. */
 interface Tally {
@@ -16,18 +19,34 @@ interface Tally {
  */
 export class AuthFailures {
   readonly #tallies = new LruCache<string, Tally>(MAX_ADDRESSES);
+  /** Attempts whose outcome is not known yet, with the time they began. */
+  readonly #open = new LruCache<string, Map<string, number>>(MAX_ADDRESSES);
 
   /**
    * Seconds until the address may try again, or 0 where it may now.
    *
-   * @param limit failures a minute; the one after is refused.
+   * @param limit failures a minute; the one after is refused. Open attempts count as failures until they settle.
    * @param now epoch milliseconds.
+   * @param credential names the credential of this attempt: others with the same one do not count against it.
    */
-  retryAfter(address: string, limit: number, now: number): number {
+  retryAfter(address: string, limit: number, now: number, credential?: string): number {
     const { count, before } = this.#tally(address, now);
-    const share = 1 - (now % MINUTE_MS) / MINUTE_MS;
-    if (count + before * share < limit) return 0;
-    return Math.ceil((MINUTE_MS - (now % MINUTE_MS)) / 1000);
+    const failed = count + before * (1 - (now % MINUTE_MS) / MINUTE_MS);
+    if (failed >= limit) return Math.ceil((MINUTE_MS - (now % MINUTE_MS)) / 1000);
+    return failed + this.#openOthers(address, now, credential) >= limit ? 1 : 0;
+  }
+
+  /** Notes an attempt that takes time to judge, so that many at once are not more than the limit allows. */
+  begin(address: string, credential: string, now: number): void {
+    const open = this.#open.get(address) ?? new Map<string, number>();
+    open.set(credential, now);
+    this.#open.set(address, open);
+  }
+
+  settle(address: string, credential: string): void {
+    const open = this.#open.get(address);
+    open?.delete(credential);
+    if (open?.size === 0) this.#open.delete(address);
   }
 
   record(address: string, now: number): void {
@@ -37,6 +56,14 @@ export class AuthFailures {
 
   clear(): void {
     this.#tallies.clear();
+    this.#open.clear();
+  }
+
+  #openOthers(address: string, now: number, credential: string | undefined): number {
+    const open = this.#open.get(address);
+    if (open === undefined) return 0;
+    for (const [name, since] of open) if (Math.abs(now - since) > OPEN_MS) open.delete(name);
+    return open.size - (credential !== undefined && open.has(credential) ? 1 : 0);
   }
 
   #tally(address: string, now: number): Tally {
@@ -61,15 +88,10 @@ export const unknownFailures = new AuthFailures();
  * household or server commonly has. Requests without one share a name.
  */
 export function clientAddress(headers: Headers): string {
-  const address = headers.get("CF-Connecting-IP") ?? "unknown";
-  if (!address.includes(":")) return address;
-  const [head = "", tail] = address.toLowerCase().split("::");
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  const groups = [...left, ...Array<string>(zeros).fill("0"), ...right];
-  return groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ""))
-    .join(":");
+  const address = headers.get("CF-Connecting-IP") ?? "";
+  if (!ipaddr.isValid(address)) return "unknown";
+  const ip = ipaddr.process(address);
+  if (ip instanceof ipaddr.IPv4) return ip.toString();
+  const network = ip.parts.slice(0, 4).map((part) => part.toString(16));
+  return network.join(":");
 }

@@ -43,8 +43,8 @@ async function askLimiter(env: Env, clientId: string, allowance: Allowance): Pro
   try {
     const stub = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(clientId)) as unknown as Limiter;
     return await withDeadline(stub.take(allowance), LIMITER_TIMEOUT_MS);
-  } catch {
-    throw new GatewayError("limiter_unavailable");
+  } catch (cause) {
+    throw new GatewayError("limiter_unavailable", { cause });
   }
 }
 

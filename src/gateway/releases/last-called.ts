@@ -1,5 +1,6 @@
 import { and, desc, eq, gt } from "drizzle-orm";
 import type { CanonicalOrigin } from "../../core/origin.ts";
+import { describeFailure } from "../log.ts";
 import { LruCache } from "../lru.ts";
 import { openRegistry } from "../registry/database.ts";
 import { origins } from "../registry/schema.ts";
@@ -17,7 +18,7 @@ export async function noteCall(database: D1Database, originId: string, now: numb
   try {
     await openRegistry(database).update(origins).set({ lastCalledAt: now }).where(eq(origins.id, originId));
   } catch (error) {
-    console.warn(JSON.stringify({ event: "last_called_not_written", originId, error: String(error) }));
+    console.warn(JSON.stringify({ event: "last_called_not_written", originId, error: describeFailure(error) }));
   }
 }
 

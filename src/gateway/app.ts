@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import { createAdminApp } from "./admin/app.ts";
+import { answerProblem } from "./admin/problem.ts";
 import { adminHost } from "./admin-host.ts";
 import { authenticate } from "./auth/authenticate.ts";
 import { browserOrigins } from "./cors.ts";
@@ -16,10 +17,12 @@ import {
 } from "./request-context.ts";
 import { welcome } from "./welcome.ts";
 
+const ADMIN_API = "/admin/api/v1";
+
 /** Every route of the gateway, and for each the steps of a request in the order in which they run (DESIGN §7). */
 export function createApp(): Hono<GatewayContext> {
   const app = new Hono<GatewayContext>();
-  app.onError(answerError);
+  app.onError((error, c) => (isAdminApi(c.req.path) ? answerProblem(error, c) : answerError(error, c)));
   app.notFound((c) => answerError(new GatewayError("not_found"), c));
 
   app.use(trackRequest);
@@ -42,9 +45,14 @@ export function createApp(): Hono<GatewayContext> {
   }
 
   app.use("/admin/*", route("/admin/*"), adminHost);
-  app.route("/admin/api/v1", createAdminApp());
+  app.route(ADMIN_API, createAdminApp());
 
   return app;
+}
+
+/** The admin API answers RFC 9457 problems, also where the gateway refuses before it is reached. */
+function isAdminApi(path: string): boolean {
+  return path === ADMIN_API || path.startsWith(`${ADMIN_API}/`);
 }
 
 /** Names the route in the log. */

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { withDeadline } from "./deadline.ts";
 import { type Env, readSettings } from "./env.ts";
 import { ERRORS } from "./errors.ts";
+import { describeFailure } from "./log.ts";
 import type { GatewayContext } from "./request-context.ts";
 import { sandboxFor } from "./sandbox.ts";
 
@@ -12,7 +13,17 @@ const REMEMBER_MS = 1_000;
 type Part = "settings" | "database" | "rate_limiter" | "origin_hub" | "sandbox";
 type Readiness = Readonly<Record<Part, "ok" | "failed">>;
 
-const remembered = new WeakMap<object, { readonly at: number; readonly parts: Readiness }>();
+const POLL_MS = 20;
+
+interface Memory {
+  parts: Readiness | null;
+  /** When `parts` were found, epoch milliseconds. */
+  at: number;
+  /** When the latest round of probes began. */
+  startedAt: number;
+}
+
+const memories = new WeakMap<Env, Memory>();
 
 /** `GET /healthz`: the process answers. Nothing else is looked at. */
 export function healthz(c: Context<GatewayContext>): Response {
@@ -34,8 +45,16 @@ export async function readyz(c: Context<GatewayContext>): Promise<Response> {
 }
 
 async function readiness(env: Env): Promise<Readiness> {
-  const known = remembered.get(env);
-  if (known !== undefined && Date.now() - known.at < REMEMBER_MS) return known.parts;
+  const memory = memories.get(env) ?? { parts: null, at: 0, startedAt: 0 };
+  memories.set(env, memory);
+  // Waits by its own timer for the round another request began: the platform cancels whoever awaits another request's promise.
+  for (;;) {
+    if (memory.parts !== null && Math.abs(Date.now() - memory.at) < REMEMBER_MS) return memory.parts;
+    if (Math.abs(Date.now() - memory.startedAt) > PROBE_TIMEOUT_MS) break;
+    if (memory.at >= memory.startedAt) break;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  memory.startedAt = Date.now();
   const [settings, database, rate_limiter, origin_hub, sandbox] = await Promise.all([
     probe("settings", async () => requireSettings(env)),
     probe("database", () => env.DB.prepare("SELECT 1 FROM origins, clients, client_tokens LIMIT 1").all()),
@@ -44,7 +63,8 @@ async function readiness(env: Env): Promise<Readiness> {
     probe("sandbox", () => probeSandbox(env)),
   ]);
   const parts = { settings, database, rate_limiter, origin_hub, sandbox };
-  remembered.set(env, { at: Date.now(), parts });
+  memory.parts = parts;
+  memory.at = Date.now();
   return parts;
 }
 
@@ -53,7 +73,7 @@ async function probe(part: Part, work: () => Promise<unknown>): Promise<"ok" | "
     await withDeadline(work(), PROBE_TIMEOUT_MS);
     return "ok";
   } catch (error) {
-    console.warn(JSON.stringify({ event: "not_ready", part, error: String(error).slice(0, 500) }));
+    console.warn(JSON.stringify({ event: "not_ready", part, error: describeFailure(error) }));
     return "failed";
   }
 }

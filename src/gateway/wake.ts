@@ -1,5 +1,6 @@
 import type { CanonicalOrigin } from "../core/origin.ts";
 import { type Env, readSettings } from "./env.ts";
+import { describeFailure } from "./log.ts";
 import { wakeHub } from "./releases/hub-client.ts";
 import { recentlyCalled } from "./releases/last-called.ts";
 import { sandboxFor } from "./sandbox.ts";
@@ -13,7 +14,12 @@ const BATCH = 10;
 export async function wakeRecent(env: Env, now: number): Promise<{ readonly woken: number; readonly failed: number }> {
   const result = readSettings(env);
   if (!result.ok) return { woken: 0, failed: 0 };
-  await sandboxFor(result.settings).warm();
+  try {
+    await sandboxFor(result.settings).warm();
+  } catch (error) {
+    // The hubs are woken all the same: a release is worth having where another isolate can run it.
+    console.error(JSON.stringify({ event: "sandbox_not_warm", error: describeFailure(error) }));
+  }
   const origins = await recentlyCalled(env.DB, now, WAKE_LIMIT);
   let failed = 0;
   for (let start = 0; start < origins.length; start += BATCH) {

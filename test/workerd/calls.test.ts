@@ -1,23 +1,14 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
-import { addClient, addOrigin, env, mcp, migrate, type RpcAnswer, rpc, send } from "./gateway-fixture.ts";
+import { addClient, addOrigin, callTool, env, mcp, migrate, result, rpc, send } from "./gateway-fixture.ts";
 
 beforeAll(migrate);
-
-const call = (path: string, token: string, name: string, args: unknown = {}, more = {}) =>
-  rpc(path, "tools/call", { token, params: { name, arguments: args }, ...more });
-
-async function result(response: Response): Promise<Record<string, unknown>> {
-  const body = (await response.json()) as RpcAnswer;
-  if (body.result === undefined) throw new Error(JSON.stringify(body));
-  return body.result;
-}
 
 describe("a call", () => {
   it("goes from a bearer token to a verified tool's result", async () => {
     const { token, id } = await addClient();
     const { origin } = await addOrigin();
-    const response = await call(mcp(origin), token, "sum_numbers", { a: 2, b: 40 });
+    const response = await callTool(mcp(origin), token, "sum_numbers", { a: 2, b: 40 });
     expect(response.status).toBe(200);
     expect(response.headers.get("X-Gw-Client")).toBe(id);
     expect(response.headers.get("X-Gw-Discovery")).toBe("miss");
@@ -42,7 +33,7 @@ describe("a call", () => {
   it("[10.1-A] may fetch from its origin more than once", async () => {
     const { token } = await addClient();
     const { origin } = await addOrigin();
-    const answer = await result(await call(mcp(origin), token, "fetch_twice"));
+    const answer = await result(await callTool(mcp(origin), token, "fetch_twice"));
     expect(answer).toMatchObject({ structuredContent: { result: ["/api/one", "/api/two"] } });
   });
 
@@ -184,10 +175,10 @@ describe("policy", () => {
   it("costs no read of D1 when warm", async () => {
     const { token } = await addClient();
     const { origin } = await addOrigin();
-    await call(mcp(origin), token, "sum_numbers", { a: 1, b: 1 });
+    await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 1 });
     const prepare = vi.spyOn(env.DB, "prepare");
     for (let i = 0; i < 20; i++)
-      expect((await call(mcp(origin), token, "sum_numbers", { a: i, b: 1 })).status).toBe(200);
+      expect((await callTool(mcp(origin), token, "sum_numbers", { a: i, b: 1 })).status).toBe(200);
     expect(prepare).not.toHaveBeenCalled();
     prepare.mockRestore();
   });
@@ -201,10 +192,10 @@ describe("the log", () => {
     const spies = (["log", "warn", "error", "info", "debug"] as const).map((level) =>
       vi.spyOn(console, level).mockImplementation((...args) => void lines.push(args.map(String).join(" "))),
     );
-    const response = await call(mcp(origin), token, "sum_numbers", { a: 31337, b: 11 });
-    await call(mcp(origin), token, "sum_numbers", { a: "swordfish", b: 11 });
-    await call(mcp(origin), token, "swordfish");
-    await call(mcp(`${origin}?swordfish`), token, "sum_numbers");
+    const response = await callTool(mcp(origin), token, "sum_numbers", { a: 31337, b: 11 });
+    await callTool(mcp(origin), token, "sum_numbers", { a: "swordfish", b: 11 });
+    await callTool(mcp(origin), token, "swordfish");
+    await callTool(mcp(`${origin}?swordfish`), token, "sum_numbers");
     await rpc("/mcp?origin=swordfish", "swordfish", { token: "sg_swordfish" });
     await send("/swordfish?token=swordfish");
     for (const spy of spies) spy.mockRestore();

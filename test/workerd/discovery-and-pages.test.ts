@@ -1,21 +1,26 @@
-import { abortAllDurableObjects } from "cloudflare:test";
-import { beforeAll, describe, expect, it } from "vitest";
+import { abortAllDurableObjects, createExecutionContext } from "cloudflare:test";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { CanonicalOrigin } from "../../src/core/origin.ts";
 import { probeOrigin } from "../../src/gateway/releases/hub-client.ts";
 import { releases } from "../../src/gateway/releases/release-cache.ts";
 import { wakeRecent } from "../../src/gateway/wake.ts";
-import { addClient, addOrigin, become, env, mcp, migrate, type RpcAnswer, rpc, seen, send } from "./gateway-fixture.ts";
+import worker from "../../src/gateway/worker.ts";
+import { expectPlain } from "./expect-refusal.ts";
+import {
+  addClient,
+  addOrigin,
+  become,
+  callTool,
+  env,
+  mcp,
+  migrate,
+  result,
+  rpc,
+  seen,
+  send,
+} from "./gateway-fixture.ts";
 
 beforeAll(migrate);
-
-const call = (path: string, token: string, name: string, args: unknown = {}, more = {}) =>
-  rpc(path, "tools/call", { token, params: { name, arguments: args }, ...more });
-
-async function result(response: Response): Promise<Record<string, unknown>> {
-  const body = (await response.json()) as RpcAnswer;
-  if (body.result === undefined) throw new Error(JSON.stringify(body));
-  return body.result;
-}
 
 describe("discovery", () => {
   it("says where the release came from: miss, then hit, then hub", async () => {
@@ -58,7 +63,7 @@ describe("discovery", () => {
     await rpc(mcp(origin), "ping", { token });
     releases.clear();
     await abortAllDurableObjects();
-    const response = await call(mcp(origin), token, "sum_numbers", { a: 1, b: 2 });
+    const response = await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 2 });
     expect(response.headers.get("X-Gw-Discovery")).toBe("hub");
     expect(await result(response)).toMatchObject({ structuredContent: { result: 3 } });
     expect(await seen(host, "/llms.txt")).toBe(1);
@@ -154,6 +159,12 @@ describe("browsers", () => {
       { ALLOWED_BROWSER_ORIGINS: "https://app.example" },
       403,
     ],
+    ["https://gate.example/mcp", "https://gate.example/", { PUBLIC_HOSTS: "gate.example" }, 403],
+    ["https://gate.example/mcp", "https://user@gate.example", { PUBLIC_HOSTS: "gate.example" }, 403],
+    ["https://gate.example/mcp", "https://gate.example:443", { PUBLIC_HOSTS: "gate.example" }, 403],
+    ["https://gate.example/mcp", "HTTPS://GATE.EXAMPLE", { PUBLIC_HOSTS: "gate.example" }, 403],
+    ["https://gate.example/mcp", "https://gate.example, https://app.example", { PUBLIC_HOSTS: "gate.example" }, 403],
+    ["https://gate.example/mcp", "", { PUBLIC_HOSTS: "gate.example" }, 403],
     ["https://gate.example/mcp", "http://app.example", { ALLOWED_BROWSER_ORIGINS: "https://app.example" }, 403],
   ])("at %s from %s with %j get %i", async (url, origin, bindings, status) => {
     expect((await send(url, { method: "POST", headers: { Origin: origin } }, bindings)).status).toBe(status);
@@ -203,6 +214,19 @@ describe("pages for people and probes", () => {
     expect(Object.entries(body.parts).filter(([, state]) => state === "failed")).toEqual([[part, "failed"]]);
   });
 
+  it("/readyz asked 30 times at once probes once", async () => {
+    const bindings = { ...env };
+    const prepare = vi.spyOn(env.DB, "prepare");
+    const ready = async () => {
+      const ctx = createExecutionContext();
+      return (await worker.fetch(new Request("https://gate.example/readyz"), bindings, ctx)).status;
+    };
+    const statuses = await Promise.all(Array.from({ length: 30 }, ready));
+    expect(statuses).toEqual(Array(30).fill(200));
+    expect(prepare).toHaveBeenCalledTimes(1);
+    prepare.mockRestore();
+  });
+
   it("/readyz is 503 bad_setting with a setting that is not understood", async () => {
     const response = await send("/readyz", {}, { SANDBOX_ENGINE: "v8" });
     const body = (await response.json()) as Record<string, unknown>;
@@ -216,5 +240,41 @@ describe("the operators' addresses", () => {
     const bindings = { ADMIN_HOST: "admin.example" };
     expect((await send("https://gate.example/admin/api/v1/origins", {}, bindings)).status).toBe(404);
     expect((await send("https://admin.example/admin/api/v1/origins", {}, bindings)).status).toBe(401);
+    expect((await send("https://admin.example.evil.example/admin/api/v1/origins", {}, bindings)).status).toBe(404);
+    expect((await send("https://gate.example/%61dmin/api/v1/origins", {}, bindings)).status).toBe(404);
+  });
+
+  it.each([
+    ["[code:bad_setting]", 503, "bad_setting", { ATTESTATION_MODE: "Enforcing" }],
+    ["[code:not_found] on another host than ADMIN_HOST", 404, "not_found", { ADMIN_HOST: "admin.example" }],
+  ])("%s is a problem (RFC 9457) below /admin/api/v1, and plain elsewhere", async (_, status, code, bindings) => {
+    for (const path of ["/admin/api/v1", "/admin/api/v1/origins", "/admin/api/v1/nothing", "/%61dmin/api/v1/origins"]) {
+      const response = await send(path, { headers: { Authorization: "Bearer x" } }, bindings);
+      expect([response.status, response.headers.get("Content-Type")]).toEqual([status, "application/problem+json"]);
+      expect(response.headers.get("Cache-Control")).toBe("no-store");
+      expect(response.headers.has("Retry-After")).toBe(status === 503);
+      const requestId = response.headers.get("X-Request-Id");
+      const body = await response.json();
+      expect(body).toMatchObject({ type: "about:blank", status, code, requestId, title: expect.any(String) });
+    }
+    for (const path of ["/admin", "/admin/api/v1x", "/admin/api"]) {
+      await expectPlain(await send(path, {}, bindings), status, code);
+    }
+  });
+
+  it("[code:discovery_failed] say so when an origin's hub does not answer a probe, and record nothing", async () => {
+    const { id } = await addOrigin("good", "pending");
+    const ours = `org_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
+    await env.DB.prepare("UPDATE origins SET id = ? WHERE id = ?").bind(ours, id).run();
+    const ADMIN_TOKEN = "test-admin-token-0123456789";
+    const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+    const bindings = { ADMIN_TOKEN, ORIGIN_HUB: env.BROKEN_OBJECT };
+    for (const step of ["probe", "activate"]) {
+      const response = await send(`/admin/api/v1/origins/${ours}/${step}`, { method: "POST", headers }, bindings);
+      const body = await response.json();
+      expect(body).toMatchObject({ status: 502, code: "discovery_failed", detail: "The origin's hub did not answer." });
+    }
+    const read = await send(`/admin/api/v1/origins/${ours}`, { headers }, { ADMIN_TOKEN });
+    expect(await read.json()).toMatchObject({ status: "pending", probedAt: null });
   });
 });

@@ -133,6 +133,18 @@ export function rpc(
   );
 }
 
+/** A legacy-era `tools/call`. */
+export function callTool(path: string, token: string, name: string, args: unknown = {}): Promise<Response> {
+  return rpc(path, "tools/call", { token, params: { name, arguments: args } });
+}
+
+/** The result of an answer that must have one. */
+export async function result(response: Response): Promise<Record<string, unknown>> {
+  const body = (await response.json()) as RpcAnswer;
+  if (body.result === undefined) throw new Error(JSON.stringify(body));
+  return body.result;
+}
+
 export const mcp = (origin: string): string => `/mcp?origin=${encodeURIComponent(origin)}`;
 
 /** How often the publisher was asked for a path. */

@@ -11,7 +11,7 @@ import type { AdminEnv } from "./environment.ts";
 import { invalidRequest } from "./invalid-request.ts";
 import { addOriginRoutes } from "./origin-routes.ts";
 import type { Prober } from "./probe.ts";
-import { answerError, Problem, problemResponse } from "./problem.ts";
+import { answerProblem, Problem, problemResponse } from "./problem.ts";
 import { requireAdmin } from "./sign-in.ts";
 import { addTokenRoutes } from "./token-routes.ts";
 
@@ -32,7 +32,7 @@ export interface AdminOptions {
  */
 export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): OpenAPIHono<AdminEnv> {
   const app = new OpenAPIHono<AdminEnv>({ defaultHook: invalidRequest as Hook<unknown, AdminEnv, string, unknown> });
-  app.onError(answerError);
+  app.onError(answerProblem);
 
   app.use(async (c, next) => {
     c.header("Cache-Control", "no-store");

@@ -7,9 +7,10 @@ import { adminFailures } from "../auth/failures.ts";
 import type { Env } from "../env.ts";
 import { openRegistry } from "../registry/database.ts";
 import type { ProbeResult } from "../releases/hub-client.ts";
-import { answerError, type GatewayContext, requireSettings, trackRequest } from "../request-context.ts";
+import { type GatewayContext, requireSettings, trackRequest } from "../request-context.ts";
 import { createAdminApp } from "./app.ts";
 import type { Prober } from "./probe.ts";
+import { answerProblem } from "./problem.ts";
 
 // Shared by the tests of this folder and of the registry: real D1, the real chain of middleware, and publishers as plain facts.
 
@@ -52,7 +53,7 @@ const prober: Prober = async (_env, origin) =>
 
 /** The admin API as the gateway mounts it, with publishers from {@link publishers}. */
 export function adminGateway() {
-  const app = new Hono<GatewayContext>().onError(answerError).use(trackRequest).use(requireSettings);
+  const app = new Hono<GatewayContext>().onError(answerProblem).use(trackRequest).use(requireSettings);
   return app.route("/admin/api/v1", createAdminApp({ prober }));
 }
 

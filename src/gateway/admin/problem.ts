@@ -1,10 +1,13 @@
-import type { ErrorHandler } from "hono";
+import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { OriginError } from "../../core/origin.ts";
 import { ERRORS, GatewayError, type GatewayErrorCode } from "../errors.ts";
 import { RegistryError, type RegistryErrorCode } from "../registry/errors.ts";
-import type { AdminContext, AdminEnv } from "./environment.ts";
+import type { RequestVariables } from "../request-context.ts";
+
+/** A request of which no more is known than that it is tracked: the settings may be bad, and nobody signed in. */
+type ProblemContext = Pick<Context, "body"> & { readonly var: Readonly<Pick<RequestVariables, "log" | "requestId">> };
 
 /** Codes that only the admin API has. */
 type AdminOnlyCode = "bad_request" | Exclude<RegistryErrorCode, GatewayErrorCode>;
@@ -67,10 +70,10 @@ export class Problem extends Error {
  * An RFC 9457 answer: `application/problem+json` with `type` (`about:blank`: the code says it all), `title`, `status`,
  * `detail`, and the members `code`, `requestId`, `id` and `errors`.
  */
-export function problemResponse(c: AdminContext, code: ProblemCode, details: ProblemDetails = {}): Response {
+export function problemResponse(c: ProblemContext, code: ProblemCode, details: ProblemDetails = {}): Response {
   const { status, title, retryAfter } = kindOf(code);
-  c.get("log").code = code;
-  const headers: Record<string, string> = { "Content-Type": "application/problem+json" };
+  c.var.log.code = code;
+  const headers: Record<string, string> = { "Content-Type": "application/problem+json", "Cache-Control": "no-store" };
   if (status === 401) headers["WWW-Authenticate"] = "Bearer";
   if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
   const body = {
@@ -81,19 +84,20 @@ export function problemResponse(c: AdminContext, code: ProblemCode, details: Pro
     code,
     ...(details.id === undefined ? {} : { id: details.id }),
     ...(details.errors === undefined ? {} : { errors: details.errors }),
-    requestId: c.get("requestId"),
+    requestId: c.var.requestId,
   };
   return c.body(JSON.stringify(body), status, { ...headers, ...details.headers });
 }
 
 /** The one place that turns what a route throws into an answer; what nobody expected becomes 500 `internal` without detail. */
-export const answerError: ErrorHandler<AdminEnv> = (error, c) => {
+export function answerProblem(error: Error, c: ProblemContext): Response {
   if (error instanceof Problem) return problemResponse(c, error.code, error.details);
   if (error instanceof RegistryError) {
     return problemResponse(c, error.code, { detail: error.message, ...(error.id === null ? {} : { id: error.id }) });
   }
   if (error instanceof OriginError) return problemResponse(c, "bad_origin", { detail: error.message });
   if (error instanceof GatewayError) {
+    if (error.cause !== undefined) c.var.log.crash(error);
     return problemResponse(c, error.code, {
       detail: error.message,
       ...(error.retryAfter === undefined ? {} : { headers: { "Retry-After": String(error.retryAfter) } }),
@@ -103,6 +107,6 @@ export const answerError: ErrorHandler<AdminEnv> = (error, c) => {
     if (error.status === 400) return problemResponse(c, "bad_json");
     if (error.status === 415) return problemResponse(c, "unsupported_media_type");
   }
-  c.get("log").crash(error);
+  c.var.log.crash(error);
   return problemResponse(c, "internal");
-};
+}

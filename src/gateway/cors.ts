@@ -71,7 +71,9 @@ function preflight(requested: string): Response {
 function mayCall(origin: string, url: URL, settings: Settings): boolean {
   if (settings.allowedBrowserOrigins.has(origin)) return true;
   if (!URL.canParse(origin)) return false;
-  const { host, hostname, protocol } = new URL(origin);
+  const { host, hostname, protocol, origin: webOrigin } = new URL(origin);
+  // A browser sends scheme, host and port, in this very spelling.
+  if (webOrigin !== origin) return false;
   if (protocol === "https:" && settings.publicHosts.includes(host)) return true;
   return origin === url.origin && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }

@@ -77,8 +77,8 @@ function oneOf<const T extends readonly [string, ...string[]]>(values: T, fallba
   return z.enum(values, { error: `must be one of ${values.join(", ")}` }).default(fallback as never);
 }
 
-/** `host` or `host:port`, lower case. */
-const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?$/;
+/** `host` or `host:port`, lower case, as URLs write it: a default port would never match. */
+const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(?!(?:80|443)$)[1-9]\d{0,4})?$/;
 
 function list(isItem: (item: string) => boolean, sentence: string) {
   return z

@@ -87,6 +87,103 @@ it("[code:not_found] for an address that only becomes /mcp when decoded", async 
   expect(status).toBe(404);
 });
 
+it("checks in one order: each repaired fault shows the next one", async () => {
+  const client = await addClient();
+  const blocked = await addClient({ rpm: 0 });
+  const pending = await addOrigin("down", "pending");
+  const down = await addOrigin("down");
+  const good = await addOrigin();
+  const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+  const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
+  const json = { ...bearer(client.token), "Content-Type": "application/json" };
+  const steps: [code: string, path: string, method: string, headers: Record<string, string>, body?: string][] = [
+    ["browser_origin", "/mcp", "PUT", { Origin: "https://evil.example" }],
+    ["method_not_allowed", "/mcp", "PUT", {}, "{"],
+    ["unauthorized", "/mcp", "POST", { "Mcp-Name": "n".repeat(9_000) }, "{"],
+    ["rate_limited", "/mcp", "POST", { ...bearer(blocked.token), "Mcp-Name": "n".repeat(9_000) }, "{"],
+    ["bad_header", "/mcp", "POST", { ...bearer(client.token), "Mcp-Name": "n".repeat(9_000) }, "{"],
+    ["unsupported_media_type", "/mcp", "POST", bearer(client.token), "{".repeat(1_048_577)],
+    ["too_large", "/mcp", "POST", json, "{".repeat(1_048_577)],
+    ["bad_json", "/mcp", "POST", json, "{"],
+    ["missing_origin", "/mcp", "POST", json, ping],
+    ["bad_origin", "/mcp?origin=x", "POST", json, ping],
+    ["origin_conflict", `${mcp(pending.origin)}&origin=https://b.example`, "POST", json, ping],
+    ["origin_forbidden", mcp(pending.origin), "POST", json, ping],
+    ["discovery_failed", mcp(down.origin), "POST", json, ping],
+    ["none", mcp(good.origin), "POST", json, ping],
+  ];
+  const codes = [];
+  for (const [, path, method, headers, body] of steps) {
+    const response = await send(path, { method, headers, ...(body === undefined ? {} : { body }) });
+    const answer = (await response.json()) as { error?: string | { data: { code: string } } };
+    codes.push(typeof answer.error === "object" ? answer.error.data.code : (answer.error ?? "none"));
+  }
+  expect(codes).toEqual(steps.map(([code]) => code));
+});
+
+describe("addresses that try to be another", () => {
+  it.each([
+    ["/mcp//shop.example", "bad_origin"],
+    ["/mcp/shop.example//", "bad_origin"],
+    ["/mcp/shop.example:0x50", "bad_origin"],
+    ["/mcp/shop.example.", "bad_origin"],
+    ["/mcp/shop.example:", "bad_origin"],
+    ["/mcp/[::1]", "bad_origin"],
+    ["/mcp/[::ffff:7f00:1]:8080", "bad_origin"],
+    ["/mcp/0x7f.1", "bad_origin"],
+    ["/mcp/2130706433", "bad_origin"],
+    ["/mcp/gate.example", "bad_origin"],
+    ["/mcp/GATE.example:8443", "bad_origin"],
+    ["/mcp/gate.example./x", "bad_origin"],
+    ["/mcp/shop.example/a%2fb", "bad_origin"],
+    ["/mcp/shop.example/a%5Cb", "bad_origin"],
+    ["/mcp/shop.example/a%252fb", "bad_origin"],
+    ["/mcp/shop%2eexample", "bad_origin"],
+    ["/mcp/%73hop.example", "bad_origin"],
+    ["/mcp/shop.example%00.evil.example", "bad_origin"],
+    ["/mcp?origin=https%253A%252F%252Fshop.example", "bad_origin"],
+    ["/mcp?origin=https://shop.example%00", "bad_origin"],
+    ["/mcp?origin=https://shop.example%0d%0aX-Evil:1", "bad_origin"],
+    ["/mcp?origin=https://gate.example@shop.example", "bad_origin"],
+    ["/mcp?origin=https:%5C%5Cshop.example", "bad_origin"],
+    ["/mcp?origin=https://shop.example%23", "bad_origin"],
+    ["/mcp?origin=%20https://shop.example", "bad_origin"],
+    [`/mcp?origin=https://shop.example/${"a".repeat(2_048)}`, "bad_origin"],
+    ["/mcp/shop.example/../evil.example?origin=https://shop.example", "origin_conflict"],
+    ["/mcp/shop.example/%2e%2e/evil.example?origin=https://shop.example", "origin_conflict"],
+    ["/mcp/shop.example\\base?origin=https://shop.example", "origin_conflict"],
+    ["/mcp/shop.example/..", "missing_origin"],
+    ["/mcp/http://127.0.0.1:80", "bad_origin"],
+  ])("%s is [code:%s]", async (path, code) => {
+    const { token } = await addClient();
+    await expectRpc(await rpc(path, "ping", { token }), 400, code);
+  });
+
+  it("[code:origin_forbidden] no header chooses the origin, the host or the client", async () => {
+    const { token } = await addClient({ grants: [] });
+    const { origin } = await addOrigin();
+    const other = await addClient();
+    const headers = {
+      "X-Forwarded-Host": "127.0.0.1",
+      "X-Forwarded-For": "127.0.0.1",
+      "X-Original-URL": "/admin/api/v1/origins",
+      "X-HTTP-Method-Override": "GET",
+      "X-Gw-Client": other.id,
+      "X-Admin-Token": "x",
+    };
+    const response = await rpc(mcp(origin), "ping", { token, headers });
+    expect(response.headers.get("X-Gw-Client")).not.toBe(other.id);
+    await expectRpc(response, 403, "origin_forbidden");
+  });
+
+  it("[code:unauthorized] two tokens in one header are none", async () => {
+    const { token } = await addClient();
+    for (const authorization of [`Bearer ${token}, Bearer ${token}`, `Bearer ${token} x`, `Bearer\t${token}`, token]) {
+      await expectPlain(await rpc("/mcp", "ping", { headers: { Authorization: authorization } }), 401, "unauthorized");
+    }
+  });
+});
+
 describe("401", () => {
   it("[code:unauthorized] is one and the same answer for missing, malformed, unknown, expired, revoked and suspended", async () => {
     const { origin } = await addOrigin();

@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import { sha256Hex } from "../../core/integrity.ts";
 
 /**
  * Client tokens: `sg_<random>_<checksum>`. The random part is 160 bits in 32 characters of Crockford's base 32, the checksum the CRC-32 of
@@ -26,9 +27,8 @@ export function isWellFormedToken(text: string): boolean {
 }
 
 /** SHA-256 of the token's UTF-8 bytes, lower-case hex: the only form in which a token is stored or looked up. */
-export async function tokenSha256(token: string): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token)));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+export function tokenSha256(token: string): Promise<string> {
+  return sha256Hex(new TextEncoder().encode(token));
 }
 
 /**

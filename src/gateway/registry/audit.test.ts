@@ -98,6 +98,15 @@ describe("the audit chain", () => {
   });
 });
 
+it("the audit chain shows a row that was put before its first", async () => {
+  await register("https://a.example");
+  const [first] = await rows();
+  if (first === undefined) throw new Error("no row");
+  const row = { ...first, seq: -1, prevHash: "f".repeat(64) };
+  await registry.insert(auditLog).values({ ...row, hash: await auditHash(row) });
+  expect(await verifyAuditChain(registry)).toEqual({ ok: false, seq: -1, reason: "gap" });
+});
+
 describe("a mutation", () => {
   it("leaves neither row nor change when a statement fails", async () => {
     const id = await register("https://a.example");

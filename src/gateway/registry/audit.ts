@@ -1,4 +1,5 @@
 import { asc, desc, gt, lt } from "drizzle-orm";
+import { sha256Hex } from "../../core/integrity.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { Acting, Registry, Statement } from "./database.ts";
 import { RegistryError } from "./errors.ts";
@@ -94,8 +95,7 @@ async function chainRow(head: AuditRow | undefined, acting: Acting, entry: Audit
 export async function auditHash(row: Omit<AuditRow, "hash">): Promise<string> {
   const { prevHash, seq, at, actor, action, subject, detail, requestId } = row;
   const text = prevHash + canonicalJson({ seq, at, actor, action, subject, detail, requestId });
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return sha256Hex(new TextEncoder().encode(text));
 }
 
 /** JSON with sorted keys and no white space, as in RFC 8785 for the values used here (strings, integers, booleans, null). */
@@ -150,17 +150,20 @@ export type ChainReport =
 export async function verifyAuditChain(registry: Registry): Promise<ChainReport> {
   let rows = 0;
   let head = GENESIS_HASH;
+  // A row may have been put before the first.
+  let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const batch = await registry
       .select()
       .from(auditLog)
-      .where(gt(auditLog.seq, rows))
+      .where(gt(auditLog.seq, after))
       .orderBy(asc(auditLog.seq))
       .limit(VERIFY_BATCH);
     for (const row of batch) {
       if (row.seq !== rows + 1) return { ok: false, seq: row.seq, reason: "gap" };
       if (row.prevHash !== head) return { ok: false, seq: row.seq, reason: "broken_link" };
       if (row.hash !== (await auditHash(row))) return { ok: false, seq: row.seq, reason: "changed_row" };
+      after = row.seq;
       rows = row.seq;
       head = row.hash;
     }

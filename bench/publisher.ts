@@ -10,7 +10,7 @@ const HANDLERS = {
   look_up: "handler({ a }) { return JSON.parse(host.fetchOrigin('/api/wait?ms=' + a).body).waited; }",
   fail: "handler() { throw new Error('this tool always fails'); }",
   burn_gas: "handler() { for (;;); }",
-  hoard: "handler() { const all = []; for (;;) all.push('x'.repeat(1048576) + all.length); }",
+  hoard: "handler() { const all = []; for (;;) all.push(new Uint8Array(1048576)); }",
 } as const;
 
 export type SkillName = keyof typeof HANDLERS;

@@ -29,7 +29,7 @@ Measures the gateway, built for production, in workerd.
   --help             print this
 `;
 
-/** How long everything takes, by kind of run. Times in milliseconds; the first four bound the rest. */
+/** What a run measures, and for how long; times in milliseconds. The memory measurement gets what the rest leaves of `limitMs`. */
 const FULL = {
   limitMs: 300_000,
   memoryCalls: 100_000,

@@ -3,6 +3,7 @@ import type { OriginFetcher } from "../fetch/origin-fetch.ts";
 import type { Sha256Hex } from "../integrity.ts";
 import { DEFAULT_DISCOVERY_LIMITS, type DiscoveryLimits } from "../limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { COMPILE_GAS } from "../schema/validate.ts";
 import { LARGE_DEFINITIONS, SMALL_DEFINITION } from "./definitions.ts";
 import { type DiscoverOptions, discover } from "./discover.ts";
 import { DiscoveryError } from "./discovery-error.ts";
@@ -211,6 +212,23 @@ it("[budget:discovery-deadline] definitions that the deadline leaves no time for
   await hold;
 });
 
+it("[budget:discovery-deadline] holds while definitions are read, and other work has its turns", async () => {
+  const publisher = new Publisher();
+  for (let index = 0; index < 60; index += 1) {
+    const source = `for (let i = 0; i < 300_000; i += 1);${adder(`s${index}`)}`;
+    await publisher.skill({ name: `s${index}`, source });
+  }
+  let turns = 0;
+  const others = setInterval(() => {
+    turns += 1;
+  }, 1);
+  const release = await run(publisher, { gas: 1e10, deadlineMs: 300 }, { sandbox: createTestSandbox() });
+  clearInterval(others);
+  expect(turns).toBeGreaterThan(3);
+  expect(new Set(release.rejected.map(({ code }) => code))).toEqual(new Set(["deferred"]));
+  expect(release.skills.length).toBeLessThan(60);
+}, 20_000);
+
 it("[budget:discovery-deadline] a deadline that passes before llms.txt came is discovery_failed", async () => {
   const publisher = new Publisher().put("/llms.txt", () => new Promise<Response>(() => {}));
   expect(await outcome(run(publisher, { deadlineMs: 20 }))).toBe("discovery_failed timeout");
@@ -247,12 +265,20 @@ it("[budget:discovery-gas] reads definitions while gas lasts; what is left over 
   };
   const fresh = () => ({ sandbox: createTestSandbox() });
   const [first, second, third] = [await gasOfLoad("s0"), await gasOfLoad("s1"), await gasOfLoad("s2")];
-  const edge = first.used + second.used + third.least;
+  const schemas = 2 * COMPILE_GAS * SCHEMA_LENGTH;
+  const edge = first.used + second.used + schemas + third.least;
   expect(await outcome(run(await build(), { gas: edge + 1 }, fresh()))).toBe("ok");
   expect(await outcome(run(await build(), { gas: edge }, fresh()))).toBe("ok");
   expect(await outcome(run(await build(), { gas: edge - 1 }, fresh()))).toBe("skill deferred");
   expect(await outcome(run(await build(), { gas: first.least }, fresh()))).toBe("skill deferred, skill deferred");
 });
+
+/** Characters of the JSON of the input schema that `adder` declares. */
+const SCHEMA_LENGTH = JSON.stringify({
+  type: "object",
+  properties: { a: { type: "number" }, b: { type: "number" } },
+  required: ["a", "b"],
+}).length;
 
 /** What one of these loads uses, and the least it must be given (some is held back for a graceful end): both are exact. */
 async function gasOfLoad(name: string): Promise<{ used: number; least: number }> {

@@ -212,6 +212,48 @@ describe("the host evaluates a schema itself", () => {
   });
 });
 
+describe("the host's work on a schema", () => {
+  it("spells out the place of a fault and no other: long keys above many places cost nothing", () => {
+    const schema = (type: string): JsonObject => {
+      const inner = Array.from({ length: 700 }, (_, index) => [`p${index}`, { $ref: "#", type }] as const);
+      return { properties: { ["/".repeat(20_000)]: { properties: Object.fromEntries(inner) } } };
+    };
+    const { replaceAll } = String.prototype;
+    let spelled = 0;
+    String.prototype.replaceAll = function (this: string, ...args: Parameters<typeof replaceAll>) {
+      spelled += 1;
+      return replaceAll.apply(this, args);
+    } as typeof replaceAll;
+    try {
+      compileSchema(schema("object"));
+      expect(spelled).toBe(0);
+      expect(faultOf(() => compileSchema(schema("text")))?.length).toBeGreaterThan(40_000);
+      expect(spelled).toBeLessThan(20);
+    } finally {
+      String.prototype.replaceAll = replaceAll;
+    }
+  });
+
+  it("tells references to one place apart from those to another, however they are written", () => {
+    const compiled = compileSchema({
+      $defs: { a: { $anchor: "a", type: "string" }, b: { type: "number" }, yes: true, no: false },
+      properties: {
+        byAnchor: { $ref: "#a" },
+        byPointer: { $ref: "#/$defs/a" },
+        encoded: { $ref: "#/%24defs/a" },
+        other: { $ref: "#/$defs/b" },
+        yes: { $ref: "#/$defs/yes" },
+        no: { $ref: "#/$defs/no" },
+      },
+    });
+    expect(Object.keys(compiled.schema.schemas)).toHaveLength(1 + 4);
+    expect(evaluate(compiled.schema, { byAnchor: "", byPointer: "", encoded: "", other: 1, yes: 1 })).toBeNull();
+    for (const wrong of [{ byAnchor: 1 }, { byPointer: 1 }, { encoded: 1 }, { other: "" }, { no: 1 }]) {
+      expect(evaluate(compiled.schema, wrong)).not.toBeNull();
+    }
+  });
+});
+
 describe("x-mcp-header", () => {
   const on = (declaration: unknown, type = "string") =>
     ({ properties: { a: { type, "x-mcp-header": declaration } } }) as JsonObject;

@@ -33,14 +33,14 @@ export interface CompiledSchema {
  */
 export function compileSchema(schema: JsonObject): CompiledSchema {
   if (!isWithinDepth(schema, MAX_SCHEMA_DEPTH)) {
-    throw new SchemaError("", `The schema is nested more than ${MAX_SCHEMA_DEPTH} deep`);
+    throw new SchemaError(null, `The schema is nested more than ${MAX_SCHEMA_DEPTH} deep`);
   }
   if (JSON.stringify(schema).length > MAX_SCHEMA_LENGTH) {
-    throw new SchemaError("", `The schema's JSON text is longer than ${MAX_SCHEMA_LENGTH} characters`);
+    throw new SchemaError(null, `The schema's JSON text is longer than ${MAX_SCHEMA_LENGTH} characters`);
   }
   const { schema: lowered, patterns, hostSafe } = lowerSchema(schema);
   if (JSON.stringify(lowered).length > MAX_LOWERED_LENGTH) {
-    throw new SchemaError("", `The schema's references repeat more than ${MAX_LOWERED_LENGTH} characters of it`);
+    throw new SchemaError(null, `The schema's references repeat more than ${MAX_LOWERED_LENGTH} characters of it`);
   }
   return { schema: lowered, patterns, hostWeight: hostSafe ? weightOf(lowered.schemas["#"] as Json) : null };
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../json.ts";
 import { type Dialect, type KeywordKind, TYPES } from "./keywords.ts";
-import { SchemaError } from "./schema-error.ts";
+import { type Place, SchemaError } from "./schema-error.ts";
 
 /**
  * Checks that a keyword's value has the shape which the evaluator takes for granted; subschemas are checked where they
@@ -8,7 +8,7 @@ import { SchemaError } from "./schema-error.ts";
  *
  * @throws {SchemaError} at `path`.
  */
-export function checkKeyword(kind: KeywordKind, value: Json, path: string, dialect: Dialect): void {
+export function checkKeyword(kind: KeywordKind, value: Json, path: Place, dialect: Dialect): void {
   const wanted = KIND_CHECKS[kind](value, dialect);
   if (wanted !== null) throw new SchemaError(path, `The keyword's value must be ${wanted}`);
 }

@@ -3,7 +3,7 @@ import type { LoweredSchema } from "./evaluate.ts";
 import { checkKeyword } from "./keyword-check.ts";
 import { type Dialect, dialectOf, FORMATS, IN_PLACE, KEYWORDS } from "./keywords.ts";
 import { indexReferences, type ReferenceIndex, resolveReference } from "./references.ts";
-import { pointer, SchemaError } from "./schema-error.ts";
+import { below, type Place, SchemaError } from "./schema-error.ts";
 
 /** Most subschemas after lowering; 64 KiB of ordinary schema has a few hundred. */
 const MAX_SUBSCHEMAS = 10_000;
@@ -48,17 +48,19 @@ export function lowerSchema(root: JsonObject): Lowering {
     dialect,
     references: indexReferences(root, dialect),
     schemas: Object.create(null) as Record<string, Json>,
+    places: new Map(),
     inPlace: new Map(),
-    pending: [{ key: "#", source: root, path: "" }],
+    pending: [{ key: "#", source: root, path: null }],
     patterns: new Set(),
     hostSafe: true,
     count: 0,
   };
   for (let next = state.pending.pop(); next !== undefined; next = state.pending.pop()) {
     if (state.schemas[next.key] !== undefined) continue;
+    state.places.set(next.key, next.path);
     state.schemas[next.key] = lower(state, next.source, next.path, next.key);
   }
-  refuseCycles(state.inPlace);
+  refuseCycles(state.inPlace, state.places);
   const schema = { dialect, schemas: Object.fromEntries(Object.entries(state.schemas)) };
   return { schema, patterns: [...state.patterns], hostSafe: state.hostSafe };
 }
@@ -67,9 +69,11 @@ interface State {
   readonly dialect: Dialect;
   readonly references: ReferenceIndex;
   readonly schemas: Record<string, Json>;
+  /** Where each key of `schemas` was first found. */
+  readonly places: Map<string, Place>;
   /** For each key of `schemas`, the keys that it applies to the very same value. */
   readonly inPlace: Map<string, Set<string>>;
-  readonly pending: { key: string; source: Json; path: string }[];
+  readonly pending: { key: string; source: Json; path: Place }[];
   readonly patterns: Set<string>;
   hostSafe: boolean;
   count: number;
@@ -80,13 +84,13 @@ function readDialect(root: JsonObject): Dialect {
   if (declared === undefined) return "2020-12";
   const dialect = typeof declared === "string" ? dialectOf(declared) : null;
   if (dialect === null) {
-    throw new SchemaError("/$schema", "The dialect is not one of draft 2020-12, 2019-09, 07 and 04");
+    throw new SchemaError(below(null, "$schema"), "The dialect is not one of draft 2020-12, 2019-09, 07 and 04");
   }
   return dialect;
 }
 
 /** `owner`: the table key whose value this subschema still applies to, or `null` below a child of that value. */
-function lower(state: State, source: Json, path: string, owner: string | null): Json {
+function lower(state: State, source: Json, path: Place, owner: string | null): Json {
   state.count += 1;
   if (state.count > MAX_SUBSCHEMAS) {
     throw new SchemaError(path, `The schema has more than ${MAX_SUBSCHEMAS} subschemas`);
@@ -97,7 +101,7 @@ function lower(state: State, source: Json, path: string, owner: string | null): 
   for (const [keyword, value] of Object.entries(source)) {
     const kind = KEYWORDS.get(keyword);
     if (kind === undefined) continue;
-    const at = pointer(path, keyword);
+    const at = below(path, keyword);
     checkKeyword(kind, value, at, state.dialect);
     if (keyword === "format" && !FORMATS.has(value as string)) continue;
     if (NEVER_ON_HOST.has(keyword)) state.hostSafe = false;
@@ -118,8 +122,8 @@ function lower(state: State, source: Json, path: string, owner: string | null): 
   return Object.fromEntries(entries);
 }
 
-function lowerKeyword(state: State, kind: string, value: Json, path: string, owner: string | null): Json {
-  const one = (child: Json, token: string | number) => lower(state, child, pointer(path, token), owner);
+function lowerKeyword(state: State, kind: string, value: Json, path: Place, owner: string | null): Json {
+  const one = (child: Json, token: string | number) => lower(state, child, below(path, token), owner);
   switch (kind) {
     case "schema":
       return lower(state, value, path, owner);
@@ -141,12 +145,12 @@ function lowerKeyword(state: State, kind: string, value: Json, path: string, own
   }
 }
 
-function lowerReferences(state: State, source: JsonObject, path: string, owner: string | null): string[] {
+function lowerReferences(state: State, source: JsonObject, path: Place, owner: string | null): string[] {
   const keys: string[] = [];
   for (const [keyword, only] of REFERENCES) {
     const value = source[keyword];
     if (value === undefined || (only !== null && only !== state.dialect)) continue;
-    const target = resolveReference(state.references, value, pointer(path, keyword));
+    const target = resolveReference(state.references, value, below(path, keyword));
     state.hostSafe = false;
     state.pending.push(target);
     keys.push(target.key);
@@ -159,7 +163,7 @@ function lowerReferences(state: State, source: JsonObject, path: string, owner: 
 }
 
 /** A chain of references that comes back to itself without descending into the value would never end. */
-function refuseCycles(edges: ReadonlyMap<string, ReadonlySet<string>>): void {
+function refuseCycles(edges: ReadonlyMap<string, ReadonlySet<string>>, places: ReadonlyMap<string, Place>): void {
   const done = new Set<string>();
   for (const start of edges.keys()) {
     const open = new Set<string>();
@@ -171,7 +175,8 @@ function refuseCycles(edges: ReadonlyMap<string, ReadonlySet<string>>): void {
         done.add(key);
         continue;
       }
-      if (open.has(key)) throw new SchemaError(key.slice(1), "The reference loops back to itself on the same value");
+      if (open.has(key))
+        throw new SchemaError(places.get(key) ?? null, "The reference loops back to itself on the same value");
       if (done.has(key)) continue;
       open.add(key);
       stack.push({ key, leave: true });

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import { pointer, SchemaError } from "./schema-error.ts";
+import { below, type Place, SchemaError } from "./schema-error.ts";
 
 const HEADER = "x-mcp-header";
 /** RFC 9110 §5.6.2. */
@@ -17,25 +17,25 @@ const HEADER_LENGTH = 128;
  * @throws {SchemaError}
  */
 export function checkHeaderDeclarations(schema: JsonObject): void {
-  visit(schema, "", true, new Set());
+  visit(schema, null, true, new Set());
 }
 
-function visit(value: Json, path: string, reachable: boolean, names: Set<string>): void {
+function visit(value: Json, path: Place, reachable: boolean, names: Set<string>): void {
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) visit(item, pointer(path, index), false, names);
+    for (const [index, item] of value.entries()) visit(item, below(path, index), false, names);
     return;
   }
   if (!isJsonObject(value)) return;
   const declared = value[HEADER];
   // As the name of a property it is no declaration: `properties` is walked below, key by key.
   if (declared !== undefined)
-    checkDeclaration(declared, value.type, pointer(path, HEADER), path !== "" && reachable, names);
+    checkDeclaration(declared, value.type, below(path, HEADER), path !== null && reachable, names);
   for (const [key, child] of Object.entries(value)) {
-    const at = pointer(path, key);
+    const at = below(path, key);
     if (DATA.has(key)) continue;
     if (MAPS.has(key) && isJsonObject(child)) {
       for (const [name, each] of Object.entries(child)) {
-        visit(each, pointer(at, name), reachable && key === "properties", names);
+        visit(each, below(at, name), reachable && key === "properties", names);
       }
     } else visit(child, at, false, names);
   }
@@ -49,7 +49,7 @@ const MAPS = new Set(["properties", "patternProperties", "dependentSchemas", "$d
 function checkDeclaration(
   declared: Json,
   type: Json | undefined,
-  path: string,
+  path: Place,
   reachable: boolean,
   names: Set<string>,
 ): void {

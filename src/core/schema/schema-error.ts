@@ -5,13 +5,28 @@ export class SchemaError extends Error {
   /** JSON Pointer into the schema. */
   readonly path: string;
 
-  constructor(path: string, message: string) {
+  constructor(place: Place, message: string) {
     super(message);
-    this.path = path;
+    this.path = pointerOf(place);
   }
 }
 
-/** Adds one token to a JSON Pointer (RFC 6901). */
-export function pointer(base: string, token: string | number): string {
-  return `${base}/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+/**
+ * A place in a schema: `null` is the root. Places are made for every keyword and written out for the one that is wrong,
+ * since a thousand places below a key of 30,000 characters would be 30 million characters of JSON Pointers.
+ */
+export type Place = null | { readonly base: Place; readonly token: string | number };
+
+/** The place one step below. */
+export function below(base: Place, token: string | number): Place {
+  return { base, token };
+}
+
+/** The JSON Pointer of a place (RFC 6901). */
+function pointerOf(place: Place): string {
+  const tokens: string[] = [];
+  for (let at = place; at !== null; at = at.base) {
+    tokens.push(`/${String(at.token).replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  }
+  return tokens.reverse().join("");
 }

@@ -32,7 +32,7 @@ function isPlainJson(headers: Headers): boolean {
 }
 
 /** Longest value of a header that MCP defines, characters. */
-export const MAX_MCP_HEADER_CHARS = 8_192;
+const MAX_MCP_HEADER_CHARS = 8_192;
 
 /**
  * Refuses MCP headers that no client has a reason to send, before anything decodes or compares them. What they say is the MCP core's

@@ -36,6 +36,8 @@ export const trackRequest: GatewayMiddleware = async (c, next) => {
   c.set("log", log);
   c.set("answerHeaders", [["X-Request-Id", requestId]]);
   await next();
+  // Answers depend on who asks and when: none may be stored, unless it says so itself.
+  if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store");
   for (const [name, value] of c.get("answerHeaders")) if (HEADER_VALUE.test(value)) c.res.headers.set(name, value);
   log.write(c.res.status);
 };

@@ -6,7 +6,7 @@ import { recentlyCalled } from "./releases/last-called.ts";
 import { sandboxFor } from "./sandbox.ts";
 
 /** Origins woken by one run of the cron; an invocation may make only so many subrequests. */
-export const WAKE_LIMIT = 200;
+const WAKE_LIMIT = 200;
 /** Hubs woken at once. */
 const BATCH = 10;
 

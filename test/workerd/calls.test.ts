@@ -12,6 +12,7 @@ describe("a call", () => {
     expect(response.status).toBe(200);
     expect(response.headers.get("X-Gw-Client")).toBe(id);
     expect(response.headers.get("X-Gw-Discovery")).toBe("miss");
+    expect(response.headers.get("Cache-Control")).toBe("no-store");
     expect(await result(response)).toMatchObject({ structuredContent: { result: 42 }, isError: false });
   });
 
@@ -46,6 +47,7 @@ describe("a call", () => {
       body: '{"jsonrpc":"2.0","method":"notifications/initialized"}',
     });
     expect([response.status, await response.text()]).toEqual([202, ""]);
+    expect(response.headers.get("Cache-Control")).toBe("no-store");
   });
 
   it("takes the scheme of the Authorization header in any case", async () => {

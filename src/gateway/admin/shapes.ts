@@ -3,11 +3,11 @@ import { idPattern } from "../registry/ids.ts";
 import { decodeCursor, encodeCursor, type Page, type PageRequest } from "../registry/page.ts";
 import { Problem } from "./problem.ts";
 
-export const MAX_NAME_CHARS = 100;
-export const MAX_RPM = 1_000_000;
-export const MAX_DAILY_QUOTA = 1_000_000_000;
-export const MAX_GRANTS = 500;
-export const MAX_PAGE = 100;
+const MAX_NAME_CHARS = 100;
+const MAX_RPM = 1_000_000;
+const MAX_DAILY_QUOTA = 1_000_000_000;
+const MAX_GRANTS = 500;
+const MAX_PAGE = 100;
 const DEFAULT_PAGE = 50;
 const MAX_CURSOR_CHARS = 1024;
 

@@ -55,7 +55,7 @@ describe("clientAddress", () => {
     ["::", "0:0:0:0"],
     ["::ffff:203.0.113.7", "203.0.113.7"],
     ["", "unknown"],
-    ["x".repeat(10_000), "unknown"],
+    ["x".repeat(99), "unknown"],
     ["203.0.113.7, 10.0.0.1", "unknown"],
   ])("counts %s under %s", (address, name) => {
     expect(clientAddress(new Headers({ "CF-Connecting-IP": address }))).toBe(name);

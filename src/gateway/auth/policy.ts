@@ -7,9 +7,9 @@ import { openRegistry } from "../registry/database.ts";
 import { clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
 
 /** Policy is at most this old while D1 answers (DESIGN §6). */
-export const POLICY_FRESH_MS = 5_000;
+const POLICY_FRESH_MS = 5_000;
 /** … and at most this old while it does not. */
-export const POLICY_STALE_MS = 60_000;
+const POLICY_STALE_MS = 60_000;
 /** From this age on a used entry is read again in the background, so that a busy client never waits for D1. */
 const REFRESH_AHEAD_MS = 2_500;
 const READ_TIMEOUT_MS = 2_000;

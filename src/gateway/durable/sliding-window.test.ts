@@ -109,7 +109,7 @@ describe("CallCounter", () => {
   });
 
   it.each([1_000, 59_000, 3_600_000, 40 * 86_400_000])(
-    "[10.2-clock] a clock that was %i ms ahead and is set right admits no call early and blocks nobody longer than a minute",
+    "a clock that was %i ms ahead and is set right admits no call early and blocks nobody longer than a minute",
     (ahead) => {
       const counter = new CallCounter();
       expect(admitted(counter, perMinute(2), [T0 + ahead - 5_000, T0 + ahead])).toBe(2);
@@ -121,7 +121,7 @@ describe("CallCounter", () => {
     },
   );
 
-  it("[10.2-clock] a clock that swings a little around midnight gives no second quota, one that was a day ahead takes none away", () => {
+  it("a clock that swings a little around midnight gives no second quota, one that was a day ahead takes none away", () => {
     const midnight = Date.UTC(2026, 11, 1);
     const allowance = { rpm: null, dailyQuota: 2 };
     const swinging = new CallCounter();
@@ -133,7 +133,7 @@ describe("CallCounter", () => {
     expect(ahead.take(allowance, midnight).allowed).toBe(true);
   });
 
-  it("[10.2-clock] survives any clock: never a wait of more than a minute, or a count it did not admit", () => {
+  it("survives any clock: never a wait of more than a minute, or a count it did not admit", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 4e12 }), { maxLength: 50 }), (times) => {
         const counter = new CallCounter();

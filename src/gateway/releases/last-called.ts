@@ -7,7 +7,7 @@ import { origins } from "../registry/schema.ts";
 
 const WRITE_INTERVAL_MS = 60_000;
 /** Origins called within this time are kept warm by the cron (DESIGN §6). */
-export const WARM_MS = 30 * 60_000;
+const WARM_MS = 30 * 60_000;
 
 const written = new LruCache<string, number>(10_000);
 

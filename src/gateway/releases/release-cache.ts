@@ -8,7 +8,7 @@ import { askHub } from "./hub-client.ts";
 import { packedBytes, unpackRelease } from "./packed-release.ts";
 
 /** All releases in the memory of one isolate, of the 128 MB it has (DESIGN §5). */
-export const RELEASE_CACHE_BYTES = 24 * 1_048_576;
+const RELEASE_CACHE_BYTES = 24 * 1_048_576;
 /** A refresh or a first load that has not ended after this long is taken for lost with the request that began it. */
 const LOST_MS = 20_000;
 const POLL_MS = 10;

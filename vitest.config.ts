@@ -25,12 +25,23 @@ export default defineConfig({
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
-              bindings: { TEST_MIGRATIONS: await readD1Migrations("./migrations") },
+              bindings: {
+                TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+                SERVICE_ORIGINS: "https://bound.example=BOUND_PUBLISHER",
+              },
+              serviceBindings: { BOUND_PUBLISHER: "bound-publisher", BROKEN_D1: "broken-d1" },
               d1Databases: { EMPTY_DB: "empty" },
               durableObjects: { BROKEN_OBJECT: { className: "BrokenObject", scriptName: "test-publishers" } },
               // Whatever the gateway fetches goes to this Worker, never to the network.
               outboundService: "test-publishers",
               workers: [
+                {
+                  name: "bound-publisher",
+                  ...COMPATIBILITY,
+                  modules: true,
+                  scriptPath: "./test/workerd/bound-publisher.mjs",
+                },
+                { name: "broken-d1", ...COMPATIBILITY, modules: true, scriptPath: "./test/workerd/broken-d1.mjs" },
                 {
                   name: "test-publishers",
                   ...COMPATIBILITY,

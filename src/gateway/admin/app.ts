@@ -75,7 +75,7 @@ export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): Ope
       version: VERSION,
       license: { name: "MIT" },
       description:
-        "Times are epoch milliseconds. Lists are pages in a fixed order: pass `nextCursor` as `cursor` until it is null. Errors are RFC 9457 problems; besides those a route names, any may answer `bad_request`, `bad_json`, `unauthorized`, `not_found`, `method_not_allowed`, `too_large`, `unsupported_media_type`, `rate_limited`, `internal`, `busy` and `bad_setting`.",
+        "Times are epoch milliseconds. Lists are pages in a fixed order: pass `nextCursor` as `cursor` until it is null. Errors are RFC 9457 problems; besides those a route names, any may answer `bad_request`, `bad_json`, `unauthorized`, `not_found`, `method_not_allowed`, `too_large`, `unsupported_media_type`, `rate_limited`, `internal`, `busy`, `policy_unavailable` and `bad_setting`.",
     },
     servers: [{ url: "/admin/api/v1" }],
     security: [{ [security.name]: [] }],

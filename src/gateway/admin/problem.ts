@@ -3,6 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { OriginError } from "../../core/origin.ts";
 import { ERRORS, GatewayError, type GatewayErrorCode } from "../errors.ts";
+import { BatchFailed, isDatabaseDown } from "../registry/database-failure.ts";
 import { RegistryError, type RegistryErrorCode } from "../registry/errors.ts";
 import type { RequestVariables } from "../request-context.ts";
 
@@ -89,6 +90,9 @@ export function problemResponse(c: ProblemContext, code: ProblemCode, details: P
   return c.body(JSON.stringify(body), status, { ...headers, ...details.headers });
 }
 
+const UNCONFIRMED =
+  "The database did not confirm the change: it may have been made, or not. Look before you repeat it.";
+
 /** The one place that turns what a route throws into an answer; what nobody expected becomes 500 `internal` without detail. */
 export function answerProblem(error: Error, c: ProblemContext): Response {
   if (error instanceof Problem) return problemResponse(c, error.code, error.details);
@@ -108,5 +112,8 @@ export function answerProblem(error: Error, c: ProblemContext): Response {
     if (error.status === 415) return problemResponse(c, "unsupported_media_type");
   }
   c.var.log.crash(error);
+  if (isDatabaseDown(error)) {
+    return problemResponse(c, "policy_unavailable", error instanceof BatchFailed ? { detail: UNCONFIRMED } : {});
+  }
   return problemResponse(c, "internal");
 }

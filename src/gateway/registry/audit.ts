@@ -2,6 +2,7 @@ import { asc, desc, gt, lt } from "drizzle-orm";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { Acting, Registry, Statement } from "./database.ts";
+import { BatchFailed } from "./database-failure.ts";
 import { RegistryError } from "./errors.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { auditLog } from "./schema.ts";
@@ -52,8 +53,8 @@ export type AuditRow = typeof auditLog.$inferSelect;
  * again from the new state. So mutations behave as if they ran one after another, and each is applied once with its row or
  * not at all. Reads inside `decide` must go to the primary (no D1 session), as they do by default.
  *
- * @throws RegistryError `busy` after 40 lost races; whatever `decide` throws; D1's own errors, after which a batch may or
- * may not have been applied and is not repeated.
+ * @throws RegistryError `busy` after 40 lost races; whatever `decide` throws; BatchFailed for D1's own errors, after which a batch
+ * may or may not have been applied and is not repeated.
  */
 export async function mutate<T>(registry: Registry, acting: Acting, decide: () => Promise<Decision<T>>): Promise<T> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -66,7 +67,7 @@ export async function mutate<T>(registry: Registry, acting: Acting, decide: () =
       await registry.batch([registry.insert(auditLog).values(row), ...decision.writes]);
       return decision.result;
     } catch (error) {
-      if (!lostTheRace(error)) throw error;
+      if (!lostTheRace(error)) throw new BatchFailed(error);
     }
   }
   throw new RegistryError("busy", `Other changes came first ${MAX_ATTEMPTS} times; nothing was changed, please retry.`);

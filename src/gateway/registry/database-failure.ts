@@ -1,0 +1,26 @@
+import { DrizzleQueryError } from "drizzle-orm";
+
+/** D1 did not confirm a batch: it may have been applied, or not. Its message is the cause's business alone. */
+export class BatchFailed extends Error {
+  override readonly name = "BatchFailed";
+
+  constructor(cause: unknown) {
+    super("The database did not confirm a batch.", { cause });
+  }
+}
+
+/** What SQLite or D1's client says where the statement is at fault: asking again would not help. */
+const STATEMENT_AT_FAULT =
+  /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|RANGE|TOOBIG|AUTH|MISUSE)|D1_TYPE_ERROR|Wrong number of parameter/;
+
+/**
+ * Whether D1 itself failed: out of reach, overloaded, reset, out of resources, or answering nonsense. A statement that SQLite refuses, such
+ * as one on a table that does not exist, is a fault of ours and is not meant.
+ */
+export function isDatabaseDown(error: unknown): boolean {
+  if (!(error instanceof DrizzleQueryError || error instanceof BatchFailed)) return false;
+  let innermost: unknown = error;
+  while (innermost instanceof Error && innermost.cause !== undefined) innermost = innermost.cause;
+  if (innermost === error || innermost instanceof TypeError) return false;
+  return !STATEMENT_AT_FAULT.test(innermost instanceof Error ? innermost.message : String(innermost));
+}

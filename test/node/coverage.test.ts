@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { DEFAULT_DISCOVERY_LIMITS, DEFAULT_SANDBOX_LIMITS } from "../../src/core/limits.ts";
+import { ERRORS } from "../../src/gateway/errors.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+
+/** The severe faults of the reference gateway that these parts could have. */
+const SEVERE_FAULTS = ["10.1-A", "10.1-B", "10.1-E", "10.1-F", "10.1-G", "10.1-H", "10.1-I"];
+
+/**
+ * Its other faults that these parts could have. Those of the lock file, the stdio runtime and `--serve`, of the browser runtime, of
+ * attestations, the signing and linting commands and the docs publisher wait for these parts.
+ */
+const OTHER_FAULTS = [
+  "10.2-stampede",
+  "10.2-discovery-deadline",
+  "10.2-wall-deadline",
+  "10.2-promise-jobs",
+  "10.2-truncation",
+  "10.2-body-bytes",
+  "10.2-stalled-body",
+  "10.2-index-scope",
+  "10.2-bom",
+  "10.2-invalid-utf8",
+  "10.2-crlf",
+  "10.2-unverified-recipe",
+  "10.2-rpm-zero",
+  "10.2-client-id-header",
+  "10.2-cors-exposed",
+  "10.2-preflight",
+  "10.2-get-mcp",
+  "10.2-id-less",
+  "10.2-batch",
+  "10.2-negotiation",
+  "10.2-unknown-tool",
+  "10.2-download-cap",
+  "10.2-bookstore-order",
+  "10.2-dispatch",
+  "10.2-help-page",
+  "10.2-double-burst",
+];
+
+/** The id under which each limit's edge is tested. */
+const BUDGETS: Readonly<Record<keyof typeof DEFAULT_DISCOVERY_LIMITS | keyof typeof DEFAULT_SANDBOX_LIMITS, string[]>> =
+  {
+    llmsTxtBytes: ["llms.txt"],
+    indexBytes: ["index.json"],
+    recipeBytes: ["SKILL.md"],
+    attestationsBytes: ["attestations.json"],
+    toolBytes: ["tool.js"],
+    snapshotBytes: ["snapshot"],
+    skills: ["skills"],
+    memories: ["memories"],
+    memoryBytes: ["memory-bytes"],
+    releaseBytes: ["release"],
+    deadlineMs: ["discovery-deadline"],
+    concurrency: ["concurrency"],
+    redirects: ["redirects"],
+    gas: ["discovery-gas"],
+    guestMemoryBytes: ["guest-memory"],
+    linearMemoryBytes: ["linear-memory"],
+    guestStackBytes: ["guest-stack"],
+    callGas: ["call-gas"],
+    loadGas: ["load-gas"],
+    imageBytes: ["image"],
+    imageCacheBytes: ["image-cache"],
+    callTimeoutMs: ["call-timeout"],
+    resultBytes: ["result"],
+    definitionBytes: ["definition"],
+    fetchCalls: ["fetch-calls"],
+    // Discovery and `host.fetchOrigin` each have one of this name.
+    fetchTimeoutMs: ["discovery-fetch-timeout", "fetch-timeout"],
+    fetchRequestBytes: ["fetch-request"],
+    fetchResponseBytes: ["fetch-response"],
+    memorySearchCalls: ["memory-search-calls"],
+    memorySearchQueryBytes: ["memory-search-query"],
+    poolSize: ["pool-size"],
+    poolWaitMs: ["pool-wait"],
+    poolMemoryBytes: ["pool-memory"],
+    keepInstanceBytes: ["keep-instance"],
+  };
+
+/** The sources of all tests, this file excepted. */
+function testSources(): string {
+  const sources: string[] = [];
+  const visit = (folder: string) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if (entry.name !== "node_modules" && entry.name !== "generated") visit(path);
+      } else if (/\/suites\/[^/]+\.ts$|\.test\.ts$/.test(path) && !path.endsWith("/coverage.test.ts")) {
+        sources.push(readFileSync(path, "utf8"));
+      }
+    }
+  };
+  for (const folder of ["src", "test", "publishers"]) visit(join(ROOT, folder));
+  return sources.join("\n");
+}
+
+const SOURCES = testSources();
+
+/** True where a test's or a suite's title begins with the id. */
+function titled(id: string): boolean {
+  return new RegExp(`["'\`]\\[${id.replaceAll(".", "\\.")}\\]`).test(SOURCES);
+}
+
+/** True where the id stands anywhere in a title, beside others. */
+function mentioned(id: string): boolean {
+  return SOURCES.includes(`[${id}]`);
+}
+
+describe("every known fault is a test that begins with its id", () => {
+  it.each([...SEVERE_FAULTS, ...OTHER_FAULTS])("%s", (id) => expect(titled(id)).toBe(true));
+});
+
+it.each(Object.keys(ERRORS))("the gateway's code %s is reached by a test", (code) => {
+  expect(mentioned(`code:${code}`)).toBe(true);
+});
+
+it.each([...Object.keys(DEFAULT_DISCOVERY_LIMITS), ...Object.keys(DEFAULT_SANDBOX_LIMITS)])(
+  "the limit %s is tested at its edge",
+  (limit) => {
+    const ids = BUDGETS[limit as keyof typeof BUDGETS];
+    expect(ids, "a limit without an id in this file").toBeDefined();
+    for (const id of ids) expect(mentioned(`budget:${id}`), id).toBe(true);
+  },
+);
+
+it("the request body is tested at its edge", () => expect(mentioned("budget:request-body")).toBe(true));

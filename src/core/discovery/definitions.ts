@@ -8,6 +8,7 @@ import { SchemaError } from "../schema/schema-error.ts";
 import { checkSchema } from "../schema/validate.ts";
 import type { ToolDefinition } from "../skill.ts";
 import { type Checked, passed, type Refused, refused } from "./checked.ts";
+import type { DiscoveryCache } from "./discovery-cache.ts";
 import type { RejectionCode } from "./release.ts";
 
 /** Deepest nesting of a definition's annotations. */
@@ -38,6 +39,8 @@ export interface DefinitionReaderOptions {
   readonly schemaGas: number;
   readonly tenant: Tenant;
   readonly signal: AbortSignal;
+  /** What earlier discoveries read is not read again, and costs no gas. */
+  readonly cache?: DiscoveryCache | undefined;
 }
 
 export interface DefinitionSource {
@@ -90,13 +93,31 @@ export class DefinitionReader {
 
   /** @param mostGas for the script, and again for each schema. */
   async #readOrDefer(tool: DefinitionSource, mostGas: number): Promise<Checked<ToolDefinition>> {
+    const { cache } = this.#options;
+    const key = keyOf(tool);
+    const known = cache?.definition(key);
+    if (known !== undefined) return known.ok ? this.#takeSize(known.value) : known;
+    // Without this, what is left over would be tried with little gas again and again, and never come to its end.
+    if (mostGas <= (cache?.tooLittleGas(key) ?? 0)) return this.#outOfGas();
+    const gasLeft = this.#gasLeft;
+    const result = await this.#run(tool, mostGas);
+    if (!result.ok) {
+      if (result.code !== "deferred") cache?.keepDefinition(key, result);
+      else if (gasLeft - this.#gasLeft >= mostGas) cache?.keepTooLittleGas(key, mostGas);
+      return result;
+    }
+    const sized = this.#takeSize(result.value);
+    if (sized.ok) cache?.keepDefinition(key, result);
+    return sized;
+  }
+
+  async #run(tool: DefinitionSource, mostGas: number): Promise<Checked<ToolDefinition>> {
     const source = decode(tool.bytes);
     if (!source.ok) return source;
     try {
       const loaded = await this.#load({ sha256: tool.sha256, name: tool.name, source: source.value }, mostGas);
       if (!loaded.ok) return loaded;
-      const checked = await this.#check(loaded.value, mostGas);
-      return checked.ok ? this.#takeSize(checked.value) : checked;
+      return await this.#check(loaded.value, mostGas);
     } catch (error) {
       if (error instanceof PoolExhausted) return refused("deferred", "No sandbox was free to read the definition.");
       throw error;

@@ -1,4 +1,5 @@
 import type { OriginFetcher } from "../fetch/origin-fetch.ts";
+import type { Sha256Hex } from "../integrity.ts";
 import type { Json } from "../json.ts";
 import { DEFAULT_SANDBOX_LIMITS, type DiscoveryLimits } from "../limits.ts";
 import type { LlmsTxt } from "../llmstxt/llmstxt.ts";
@@ -7,6 +8,7 @@ import type { CanonicalOrigin } from "../origin.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { firstRejections, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
 import { DefinitionReader } from "./definitions.ts";
+import type { DiscoveryCache } from "./discovery-cache.ts";
 import { DiscoveryError, type DiscoveryFailureReason } from "./discovery-error.ts";
 import { type Download, Downloads, FETCHING_SHARE, releaseFull } from "./downloads.ts";
 import { ReleaseLedger } from "./ledger.ts";
@@ -27,6 +29,10 @@ export interface DiscoverOptions {
   readonly signal?: AbortSignal;
   /** Gas for reading one definition. Default: the sandbox's default for a load. */
   readonly loadGas?: number;
+  /** Of this origin alone; used again, it spares the origin and the sandbox what did not change. */
+  readonly cache?: DiscoveryCache;
+  /** Bytes held under their SHA-256: they are not fetched. */
+  readonly held?: (sha256: Sha256Hex) => Uint8Array | undefined;
 }
 
 /**
@@ -36,6 +42,9 @@ export interface DiscoverOptions {
  * One broken skill harms only itself: it is in `rejected` with a code and a sentence, and the others load. A release may
  * thus have no skills. At most `limits.concurrency` fetches run at once; all of it ends at `limits.deadlineMs`, and what
  * was not done by then is rejected with `timeout` or `deferred`. The result does not depend on the order of answers.
+ *
+ * Where a file has another hash than declared, the publisher may be deploying at this moment: `llms.txt` is read once more,
+ * past all caches, and what differs is fetched again, before anything is rejected.
  *
  * @returns plain data; `fetchedAt` is the time at which the discovery began.
  * @throws {DiscoveryError} `discovery_failed` without a usable `llms.txt`, `no_skills` without an executable line in it.
@@ -73,9 +82,49 @@ interface Deadlines {
 }
 
 async function discoverUntil(options: DiscoverOptions, { fetching, reading }: Deadlines): Promise<Release> {
-  const { origin, fetch, sandbox, limits, now, loadGas = DEFAULT_SANDBOX_LIMITS.loadGas } = options;
+  const { origin, fetch, sandbox, limits, now, cache, held, loadGas = DEFAULT_SANDBOX_LIMITS.loadGas } = options;
   const fetchedAt = now();
-  const downloads = new Downloads({ origin, fetch, limits, signal: fetching });
+  const downloads = new Downloads({ origin, fetch, limits, signal: fetching, cache, held });
+  let files = await fetchFiles(options, downloads);
+  if ([...downloads.mismatched].some((file) => !cache?.isConfirmed(file))) {
+    downloads.askPastCaches();
+    files = await fetchFilesAgain(options, downloads, files);
+  }
+  const { text, unreadable, indexFile, attestationsFile, memories, skills } = files;
+
+  const rejected: Rejection[] = [];
+  const ledger = new ReleaseLedger(limits);
+  const index = readIndex(indexFile);
+  if (index.problem !== null) rejected.push(rejection("index", WHOLE_ORIGIN, index.problem));
+  const attestations = keepAttestations(attestationsFile, { ledger, limits, rejected });
+  const keptMemories = keepMemories(memories, { ledger, limits, rejected });
+  const definitions = new DefinitionReader({
+    sandbox,
+    gas: limits.gas,
+    loadGas,
+    schemaGas: DEFAULT_SANDBOX_LIMITS.callGas,
+    tenant: { client: "discovery", origin },
+    signal: reading,
+    cache,
+  });
+  const keptSkills = await keepSkills(skills, { index: index.entries, definitions, ledger, origin, limits, rejected });
+  throwIfCancelled(options);
+  cache?.turn(downloads.mismatched);
+  return {
+    origin,
+    fetchedAt,
+    skills: keptSkills,
+    memories: keptMemories,
+    prose: text.prose.slice(0, MAX_REPORTED).map(({ name, description, reason }) => ({ name, description, reason })),
+    attestations,
+    rejected: [...unreadable, ...firstRejections(rejected)],
+  };
+}
+
+type Files = Awaited<ReturnType<typeof fetchFiles>>;
+
+async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
+  const { origin, limits } = options;
   const text = await fetchLlmsTxt(options, downloads);
   const unreadable = firstRejections(rejectionsOfText(text));
   if (text.skills.length === 0) {
@@ -92,32 +141,18 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     fetchSkills(text.skills, context),
   ]);
   throwIfCancelled(options);
+  return { text, unreadable, indexFile, attestationsFile, memories, skills };
+}
 
-  const rejected: Rejection[] = [];
-  const ledger = new ReleaseLedger(limits);
-  const index = readIndex(indexFile);
-  if (index.problem !== null) rejected.push(rejection("index", WHOLE_ORIGIN, index.problem));
-  const attestations = keepAttestations(attestationsFile, { ledger, limits, rejected });
-  const keptMemories = keepMemories(memories, { ledger, limits, rejected });
-  const definitions = new DefinitionReader({
-    sandbox,
-    gas: limits.gas,
-    loadGas,
-    schemaGas: DEFAULT_SANDBOX_LIMITS.callGas,
-    tenant: { client: "discovery", origin },
-    signal: reading,
-  });
-  const keptSkills = await keepSkills(skills, { index: index.entries, definitions, ledger, origin, limits, rejected });
-  throwIfCancelled(options);
-  return {
-    origin,
-    fetchedAt,
-    skills: keptSkills,
-    memories: keptMemories,
-    prose: text.prose.slice(0, MAX_REPORTED).map(({ name, description, reason }) => ({ name, description, reason })),
-    attestations,
-    rejected: [...unreadable, ...firstRejections(rejected)],
-  };
+/** What the second look gives; what the first one gave where `llms.txt` cannot be had twice. */
+async function fetchFilesAgain(options: DiscoverOptions, downloads: Downloads, first: Files): Promise<Files> {
+  try {
+    return await fetchFiles(options, downloads);
+  } catch (error) {
+    throwIfCancelled(options);
+    if (error instanceof DiscoveryError && error.code === "discovery_failed") return first;
+    throw error;
+  }
 }
 
 async function fetchLlmsTxt(options: DiscoverOptions, downloads: Downloads): Promise<LlmsTxt> {

@@ -4,6 +4,7 @@ import { IntegrityError, readBounded, type Sha256Hex, sha256Hex } from "../integ
 import type { DiscoveryLimits } from "../limits.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import { type Checked, passed, type Refused, refused } from "./checked.ts";
+import type { DiscoveryCache, HeldDocument } from "./discovery-cache.ts";
 
 /** A file that another status than 200 answered for: 404 is silence for the well-known files. */
 export type Download = Checked<Uint8Array> & { readonly status?: number };
@@ -17,6 +18,10 @@ export interface DownloadsOptions {
   readonly limits: DiscoveryLimits;
   /** Ends with the time for fetching, or with the discovery's caller. */
   readonly signal: AbortSignal;
+  /** Documents that need not be sent again where the origin says that they did not change. */
+  readonly cache?: DiscoveryCache | undefined;
+  /** Bytes that need not be fetched, since somebody holds them under their hash. */
+  readonly held?: ((sha256: Sha256Hex) => Uint8Array | undefined) | undefined;
 }
 
 /** One file to fetch against a declared hash. */
@@ -26,6 +31,14 @@ export interface DeclaredFile {
   readonly maxBytes: number;
   /** What it is called in a sentence, such as `tool.js`. */
   readonly label: string;
+}
+
+type UndeclaredFile = Omit<DeclaredFile, "sha256">;
+
+/** The document that is held of a file, and what to do with a newer one. */
+interface DocumentExchange {
+  readonly held?: HeldDocument | undefined;
+  readonly keep?: (etag: string | null, bytes: Uint8Array) => void;
 }
 
 /** Part of the deadline after which nothing is fetched any more: what stalls must not keep what has arrived from being read. */
@@ -51,6 +64,9 @@ export class Downloads {
   readonly #options: DownloadsOptions;
   readonly #limit: LimitFunction;
   readonly #verified = new Map<string, Promise<Checked<Uint8Array>>>();
+  readonly #arrived = new Map<string, Uint8Array>();
+  readonly #mismatched = new Set<string>();
+  #uncached = false;
   readonly #begin = performance.now();
   /** Bytes of verified files held so far. */
   #held = 0;
@@ -61,9 +77,21 @@ export class Downloads {
     this.#limit = pLimit(options.limits.concurrency);
   }
 
-  /** Fetches a file that declares no hash. */
+  /** Names the files that had another hash than declared. */
+  get mismatched(): ReadonlySet<string> {
+    return this.#mismatched;
+  }
+
+  /** From here on everything is asked for past all caches, and files that had another hash are asked for once more. */
+  askPastCaches(): void {
+    this.#uncached = true;
+    for (const key of this.#mismatched) this.#verified.delete(key);
+    this.#mismatched.clear();
+  }
+
+  /** Fetches a file that declares no hash; one that is held with an ETag is sent only where it changed (RFC 9110 §13). */
   plain(url: URL, maxBytes: number, label: string): Promise<Download> {
-    return this.#inTurns((timeoutMs) => this.#fetch({ url, maxBytes, label }, timeoutMs));
+    return this.#inTurns((timeoutMs) => this.#fetchDocument({ url, maxBytes, label }, timeoutMs));
   }
 
   /**
@@ -73,7 +101,7 @@ export class Downloads {
    * started in document order: whoever comes after them could not fit in anyway, whatever order the answers come in.
    */
   verified(file: DeclaredFile): Promise<Checked<Uint8Array>> {
-    const key = `${fileKey(file)} ${file.maxBytes}`;
+    const key = boundedKey(file);
     let pending = this.#verified.get(key);
     if (pending === undefined) {
       pending = this.#inTurns((timeoutMs) => this.#fetchVerified(file, timeoutMs));
@@ -116,23 +144,49 @@ export class Downloads {
   }
 
   async #fetchDeclared(file: DeclaredFile, timeoutMs: number): Promise<Checked<Uint8Array>> {
-    const { sha256, label } = file;
+    const { sha256, label, maxBytes } = file;
+    const held = this.#arrived.get(fileKey(file)) ?? this.#options.held?.(sha256);
+    if (held !== undefined && held.length <= maxBytes) return passed(held);
     const download = await this.#fetch(file, timeoutMs);
     if (!download.ok) return download;
     const actual = await sha256Hex(download.value);
-    if (actual === sha256) return passed(download.value);
+    if (actual === sha256) {
+      this.#arrived.set(fileKey(file), download.value);
+      return passed(download.value);
+    }
+    this.#mismatched.add(boundedKey(file));
     return refused("hash_mismatch", `The SHA-256 of ${label} is ${actual}, but llms.txt declares ${sha256}.`);
   }
 
-  async #fetch({ url, maxBytes, label }: Omit<DeclaredFile, "sha256">, timeoutMs: number): Promise<Download> {
+  #fetchDocument(file: UndeclaredFile, timeoutMs: number): Promise<Download> {
+    const { cache } = this.#options;
+    const held = this.#uncached ? undefined : cache?.document(file.url.href);
+    const keep = (etag: string | null, bytes: Uint8Array) => cache?.keepDocument(file.url.href, etag, bytes);
+    return this.#fetch(file, timeoutMs, { held, keep });
+  }
+
+  async #fetch(
+    { url, maxBytes, label }: UndeclaredFile,
+    timeoutMs: number,
+    { held, keep }: DocumentExchange = {},
+  ): Promise<Download> {
     const { origin, fetch, limits, signal } = this.#options;
     const begin = performance.now();
     try {
       const download = await fetchInsideOrigin(
-        { fetch, origin, url, redirects: limits.redirects, timeoutMs, signal },
+        {
+          ...{ fetch, origin, url, redirects: limits.redirects, timeoutMs, signal },
+          ...(held === undefined ? {} : { headers: { "if-none-match": held.etag } }),
+          ...(this.#uncached ? { cache: "no-store" } : {}),
+        },
         async (response, bodySignal): Promise<Download> => {
-          if (response.status === 200) return passed(await readBounded(response, maxBytes, bodySignal));
           const { status } = response;
+          if (status === 304 && held !== undefined) return passed(held.bytes);
+          if (status === 200) {
+            const bytes = await readBounded(response, maxBytes, bodySignal);
+            keep?.(response.headers.get("etag"), bytes);
+            return passed(bytes);
+          }
           return { ...refused("http_status", `The origin answered ${status} for ${label}; it must be 200.`), status };
         },
       );
@@ -154,6 +208,10 @@ export function releaseFull(label: string, limits: DiscoveryLimits): Refused {
 /** What makes two declared files one: where they are, and what they must be. */
 export function fileKey({ url, sha256 }: Pick<DeclaredFile, "url" | "sha256">): string {
   return `${sha256} ${url.origin}${url.pathname}${url.search}`;
+}
+
+function boundedKey(file: DeclaredFile): string {
+  return `${fileKey(file)} ${file.maxBytes}`;
 }
 
 function describeFailure(error: unknown, label: string, maxBytes: number, limits: DiscoveryLimits): Refused {

@@ -37,6 +37,8 @@ export interface OriginRequest {
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** `no-store` asks past every cache on the way that can be asked past. */
+  readonly cache?: "no-store";
   /** Most redirects followed. */
   readonly redirects: number;
   /** Wall clock for headers, redirects and body together, milliseconds. */
@@ -103,7 +105,7 @@ async function follow(request: OriginRequest, signal: AbortSignal): Promise<Resp
   let body = request.body;
   let headers: Record<string, string> = { "user-agent": USER_AGENT, ...request.headers };
   for (let hops = 0; ; hops += 1) {
-    const response = await send(request.fetch, url, { method, headers, signal, body });
+    const response = await send(request.fetch, url, { method, headers, signal, body, cache: request.cache });
     // Only browsers make this type, so not every platform's typings know it.
     if ((response.type as string) === "opaqueredirect") {
       throw new OriginFetchError("opaque_redirect", "The origin redirects, and this platform hides where to.");
@@ -142,12 +144,19 @@ function nextHop(origin: CanonicalOrigin, from: URL, location: string): URL {
 async function send(
   fetcher: OriginFetcher,
   url: URL,
-  init: { method: string; headers: Record<string, string>; signal: AbortSignal; body: string | undefined },
+  init: {
+    method: string;
+    headers: Record<string, string>;
+    signal: AbortSignal;
+    body: string | undefined;
+    cache: "no-store" | undefined;
+  },
 ): Promise<Response> {
-  const { body, ...rest } = init;
+  const { body, cache, ...rest } = init;
   init.signal.throwIfAborted();
   try {
-    const pending = fetcher(url.href, { ...rest, ...(body === undefined ? {} : { body }), redirect: "manual" });
+    const optional = { ...(body === undefined ? {} : { body }), ...(cache === undefined ? {} : { cache }) };
+    const pending = fetcher(url.href, { ...rest, ...optional, redirect: "manual" });
     // An answer that comes after the abort has no reader, and would hold its connection.
     pending.then(
       (late) => {

@@ -95,10 +95,37 @@ describe("readSettings", () => {
     ["ADMIN_HOST", "a.example,b.example"],
     ["ADMIN_TOKEN", "short"],
     ["ADMIN_TOKEN", "with a space in the middle"],
+    ["SERVICE_ORIGINS", "https://a.example"],
+    ["SERVICE_ORIGINS", "https://a.example="],
+    ["SERVICE_ORIGINS", "=SERVICE"],
+    ["SERVICE_ORIGINS", "https://a.example=NOT_BOUND"],
+    ["SERVICE_ORIGINS", "https://a.example=MAX_BODY_BYTES"],
+    ["SERVICE_ORIGINS", "https://a.example/=SERVICE"],
+    ["SERVICE_ORIGINS", "https://a.example/base=SERVICE"],
+    ["SERVICE_ORIGINS", "https://A.example=SERVICE"],
+    ["SERVICE_ORIGINS", "https://a.example:443=SERVICE"],
+    ["SERVICE_ORIGINS", "http://a.example=SERVICE"],
+    ["SERVICE_ORIGINS", "a.example=SERVICE"],
+    ["SERVICE_ORIGINS", "https://a.example=SERVICE=SERVICE"],
+    ["SERVICE_ORIGINS", "https://a.example=SERVICE,https://a.example=SERVICE"],
+    ["SERVICE_ORIGINS", "https://a.example=SERVICE;https://b.example=SERVICE"],
     ["WASM_POOL_SIZE", "0"],
     ["STALE_IF_ERROR_S", "2592001"],
   ])("refuses %s=%j", (name, value) => {
-    expect(problems({ [name]: value })).toEqual([name]);
+    expect(problems({ SERVICE: { fetch() {} }, [name]: value })).toEqual([name]);
+  });
+
+  it("[10.4-1042] maps origins to the service bindings that reach them", () => {
+    const SERVICE_ORIGINS = "https://a.example=SERVICE, https://b.example:8443=SERVICE,http://127.0.0.1:8787=OTHER";
+    const SERVICE = { fetch() {} };
+    expect([...settings({ SERVICE_ORIGINS, SERVICE, OTHER: SERVICE }).serviceOrigins]).toEqual([
+      ["https://a.example", "SERVICE"],
+      ["https://b.example:8443", "SERVICE"],
+      ["http://127.0.0.1:8787", "OTHER"],
+    ]);
+    expect(settings({}).serviceOrigins.size).toBe(0);
+    const result = read({ SERVICE_ORIGINS: "https://a.example=SERVICE" });
+    expect(JSON.stringify(result)).toContain("The setting SERVICE_ORIGINS must name only service bindings that exist.");
   });
 
   it("names every bad setting, and never says what it held", () => {

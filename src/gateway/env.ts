@@ -5,6 +5,7 @@ import {
   type DiscoveryLimits,
   type SandboxLimits,
 } from "../core/limits.ts";
+import { parseOrigin } from "../core/origin.ts";
 import { jspiApi } from "../core/sandbox/engine.ts";
 import type { OriginHub } from "./durable/origin-hub.ts";
 import type { RateLimiter } from "./durable/rate-limiter.ts";
@@ -38,6 +39,8 @@ export interface Settings {
   readonly publicHosts: readonly string[];
   /** The only host (`host[:port]`) that answers `/admin`; `null`: every one. */
   readonly adminHost: string | null;
+  /** Web origins of publishers that are Workers of the same account, each with the name of the service binding that reaches it. */
+  readonly serviceOrigins: ReadonlyMap<string, string>;
   /** The bootstrap operator's secret; `null`: the admin API refuses everybody. */
   readonly adminToken: string | null;
 }
@@ -98,6 +101,23 @@ function isWebOrigin(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
+/** `https://host[:port]=BINDING`: a publisher's canonical origin without a base path, and a name of wrangler.toml. */
+function isServiceOrigin(item: string): boolean {
+  const [origin = "", binding = "", ...rest] = item.split("=");
+  if (rest.length > 0 || !/^[A-Za-z_]\w{0,127}$/.test(binding)) return false;
+  try {
+    // A binding leads to a Worker, which answers for a whole host.
+    return (
+      parseOrigin(origin, { allowLoopbackHttp: true, ownHosts: [] }) === origin && new URL(origin).origin === origin
+    );
+  } catch {
+    return false;
+  }
+}
+
+const SERVICE_ORIGINS_SENTENCE =
+  "must be a comma-separated list such as https://publisher.example=BINDING, each origin canonical, without a path, and named once";
+
 const D = DEFAULT_DISCOVERY_LIMITS;
 const S = DEFAULT_SANDBOX_LIMITS;
 const WASM_PAGE = 65_536;
@@ -115,6 +135,12 @@ const SETTINGS = z.object({
     (item) => HOST.test(item),
     "must be a comma-separated list of lower-case hosts such as gate.example",
   ),
+  SERVICE_ORIGINS: list(isServiceOrigin, SERVICE_ORIGINS_SENTENCE)
+    .transform((items) => items.map((item) => item.split("=") as [string, string]))
+    .refine((pairs) => new Set(pairs.map(([origin]) => origin)).size === pairs.length, {
+      error: SERVICE_ORIGINS_SENTENCE,
+    })
+    .transform((pairs) => new Map(pairs)),
   ADMIN_HOST: z
     .string()
     .refine((text) => text === "" || HOST.test(text), { error: "must be one lower-case host such as admin.example" })
@@ -196,6 +222,11 @@ function parseSettings(env: Env): SettingsResult {
   if (value.SANDBOX_ENGINE === "jspi" && jspiApi() === null) {
     return { ok: false, problems: [badSetting("SANDBOX_ENGINE", "must not be jspi on a platform without it")] };
   }
+  for (const binding of value.SERVICE_ORIGINS.values()) {
+    if (!isService(env[binding])) {
+      return { ok: false, problems: [badSetting("SERVICE_ORIGINS", "must name only service bindings that exist")] };
+    }
+  }
   return {
     ok: true,
     settings: {
@@ -208,6 +239,7 @@ function parseSettings(env: Env): SettingsResult {
       allowedBrowserOrigins: new Set(value.ALLOWED_BROWSER_ORIGINS),
       publicHosts: value.PUBLIC_HOSTS,
       adminHost: value.ADMIN_HOST === "" ? null : value.ADMIN_HOST,
+      serviceOrigins: value.SERVICE_ORIGINS,
       adminToken: value.ADMIN_TOKEN === "" ? null : value.ADMIN_TOKEN,
       discovery: {
         llmsTxtBytes: value.MAX_LLMS_BYTES,
@@ -250,6 +282,11 @@ function parseSettings(env: Env): SettingsResult {
       },
     },
   };
+}
+
+/** Whether a binding is a Worker that can be asked. */
+export function isService(binding: unknown): binding is Fetcher {
+  return typeof binding === "object" && binding !== null && "fetch" in binding && typeof binding.fetch === "function";
 }
 
 function badSetting(name: string, rule: string): BadSetting {

@@ -37,12 +37,16 @@ export default {
   },
 };
 
-/** Begins an answer and never ends it. */
+/** Begins an answer and does not end it within the patience of any test. */
 function stalled() {
-  const { readable, writable } = new TransformStream();
-  const writer = writable.getWriter();
-  writer.write(new TextEncoder().encode("begun")).catch(() => {});
-  return readable;
+  let begun = false;
+  return new ReadableStream({
+    async pull(controller) {
+      if (begun) await new Promise((resolve) => setTimeout(resolve, 60_000));
+      begun = true;
+      controller.enqueue(new TextEncoder().encode("begun"));
+    },
+  });
 }
 
 async function sha256(text) {

@@ -18,6 +18,8 @@ export const ADMIN_TOKEN = "test-admin-token-0123456789";
 
 interface TestEnv extends Env {
   readonly TEST_MIGRATIONS: D1Migration[];
+  /** A service that answers 500 to everything that D1's client asks. */
+  readonly BROKEN_D1: Fetcher;
 }
 
 export const testEnv = { ...(env as unknown as TestEnv), ADMIN_TOKEN, ALLOW_LOOPBACK_ORIGINS: "true" };

@@ -15,6 +15,7 @@ import { listSkills, type SkillKey, type SkillVersion } from "../registry/skills
 import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
 import { activateProbed, type Prober, probeAndRecord } from "./probe.ts";
 import { ProbeBody } from "./probe-shape.ts";
+import { Problem } from "./problem.ts";
 import { body, json, Moment, OriginId, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
 
 const OriginBody = z
@@ -47,6 +48,10 @@ const NewOrigin = z
     origin: z
       .string({ error: "must be a string" })
       .openapi({ maxLength: 2048, example: "https://publisher.example", description: "`https://host[:port][/base]`" }),
+    confirmServiceBinding: z.literal(true, { error: "must be true, or left out" }).optional().openapi({
+      description:
+        "Needed for an origin that SERVICE_ORIGINS binds: its Worker is asked without the public network, so nothing that guards its address (Access, firewall rules) stands before it.",
+    }),
   })
   .openapi("NewOrigin");
 
@@ -67,7 +72,7 @@ const create = createRoute({
   tags,
   summary: "Register an origin",
   description:
-    "Problems: `bad_request`, `bad_origin`, `already_exists` (with the `id` of the origin, whatever its status).",
+    "Problems: `bad_request`, `bad_origin`, `service_binding_unconfirmed`, `already_exists` (with the `id` of the origin, whatever its status).",
   request: { body: body(NewOrigin) },
   responses: { 201: json("The origin in its canonical form, pending.", OriginBody), ...problems },
 });
@@ -146,8 +151,15 @@ const revoke = createRoute({
 /** @param prober how an origin is discovered afresh: its hub. */
 export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): void {
   app.openapi(create, async (c) => {
-    const origin = parseOrigin(c.req.valid("json").origin, registrable(c));
-    const row = await createOrigin(c.get("registry"), actingNow(c), origin);
+    const { origin: text, confirmServiceBinding } = c.req.valid("json");
+    const origin = parseOrigin(text, registrable(c));
+    const serviceBinding = c.get("settings").serviceOrigins.get(new URL(origin).origin) ?? null;
+    if (serviceBinding !== null && confirmServiceBinding !== true) {
+      throw new Problem("service_binding_unconfirmed", {
+        detail: `The origin is reached through the service binding ${serviceBinding}; confirm it with confirmServiceBinding: true.`,
+      });
+    }
+    const row = await createOrigin(c.get("registry"), actingNow(c), origin, serviceBinding);
     forgetPolicy();
     return c.json(showOrigin(row), 201);
   });

@@ -11,7 +11,7 @@ import type { RequestVariables } from "../request-context.ts";
 type ProblemContext = Pick<Context, "body"> & { readonly var: Readonly<Pick<RequestVariables, "log" | "requestId">> };
 
 /** Codes that only the admin API has. */
-type AdminOnlyCode = "bad_request" | Exclude<RegistryErrorCode, GatewayErrorCode>;
+type AdminOnlyCode = "bad_request" | "service_binding_unconfirmed" | Exclude<RegistryErrorCode, GatewayErrorCode>;
 export type ProblemCode = GatewayErrorCode | AdminOnlyCode;
 
 interface ProblemKind {
@@ -25,6 +25,10 @@ interface ProblemKind {
 const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
   bad_request: { status: 400, title: "A parameter or a member of the body is not valid." },
   unknown_origin: { status: 400, title: "A grant names an origin that is not registered." },
+  service_binding_unconfirmed: {
+    status: 409,
+    title: "The origin is reached through a service binding, which an operator must confirm.",
+  },
   already_exists: { status: 409, title: "It exists already." },
   bad_state: { status: 409, title: "The present state does not allow this step." },
   probe_changed: { status: 409, title: "The origin's skills are not the ones that were probed." },

@@ -22,9 +22,15 @@ export const ORIGIN_STEPS = {
 
 /**
  * Registers an origin as `pending`.
+ * @param serviceBinding the binding through which it will be asked, noted in the audit log; `null`: over the network.
  * @throws RegistryError `already_exists` with the id of the row that has this origin, whatever its status.
  */
-export function createOrigin(registry: Registry, acting: Acting, origin: CanonicalOrigin): Promise<OriginRow> {
+export function createOrigin(
+  registry: Registry,
+  acting: Acting,
+  origin: CanonicalOrigin,
+  serviceBinding: string | null = null,
+): Promise<OriginRow> {
   return mutate(registry, acting, async () => {
     const [taken] = await registry.select().from(origins).where(eq(origins.origin, origin));
     if (taken !== undefined) {
@@ -42,7 +48,11 @@ export function createOrigin(registry: Registry, acting: Acting, origin: Canonic
     return {
       result: row,
       writes: [registry.insert(origins).values(row)],
-      audit: { action: "origin.create", subject: row.id, detail: { origin } },
+      audit: {
+        action: "origin.create",
+        subject: row.id,
+        detail: serviceBinding === null ? { origin } : { origin, serviceBinding },
+      },
     };
   });
 }

@@ -17,6 +17,14 @@ const SLOW = `registerTool({
   async handler() { return (await host.fetchOrigin("/api/slow")).body; },
 });`;
 
+/** Scripts of about 90 million units of gas each, which is near what one load may take: two fit into one discovery. */
+const LABORIOUS = Object.fromEntries(
+  ["one", "two", "three"].map((name) => [
+    name,
+    `for (let i = 0; i < 9_900_000; i++);\nregisterTool({ name: "${name}", handler: () => 1 });`,
+  ]),
+);
+
 /** 60 scopes that share one tool, each with a recipe of 262,002 bytes of its own: 16 MiB less a little. */
 const HUGE = Array.from({ length: 60 }, (_, i) => `# ${i} → `.padEnd(262_000, "x"));
 
@@ -43,7 +51,10 @@ async function answer(url, kind) {
   if (url.pathname.startsWith("/api/")) return api(url);
   if (kind === "down") return new Response("the database password is hunter2", { status: 500 });
   if (kind === "huge") return huge(url);
-  const tools = { sum_numbers: SUM, fetch_twice: ECHO, ...(kind === "slow" ? { slow: SLOW } : {}) };
+  const tools =
+    kind === "laborious"
+      ? LABORIOUS
+      : { sum_numbers: SUM, fetch_twice: ECHO, ...(kind === "slow" ? { slow: SLOW } : {}) };
   switch (url.pathname) {
     case "/llms.txt":
       if (kind === "lazy") await new Promise((resolve) => setTimeout(resolve, 300));

@@ -1,7 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
 import { discover } from "../../core/discovery/discover.ts";
+import { DiscoveryCache } from "../../core/discovery/discovery-cache.ts";
 import { DiscoveryError } from "../../core/discovery/discovery-error.ts";
 import type { Rejection, Release } from "../../core/discovery/release.ts";
+import type { Sha256Hex } from "../../core/integrity.ts";
 import { type CanonicalOrigin, OriginError, parseOrigin } from "../../core/origin.ts";
 import { type Env, readSettings, type Settings } from "../env.ts";
 import { LruCache } from "../lru.ts";
@@ -15,6 +17,7 @@ import {
 import { publisherFetch } from "../releases/publisher-fetch.ts";
 import { sandboxFor } from "../sandbox.ts";
 import { ReleaseStore } from "./release-store.ts";
+import { KEEP_WARM_MS, Warmth } from "./warmth.ts";
 
 /** Up to this age a release is fresh (DESIGN §6). */
 export const FRESH_MS = 15_000;
@@ -58,9 +61,15 @@ type Outcome =
 /**
  * One object an origin: the only place in the world that discovers it, hence the only single flight. Any number of callers cost the
  * origin one discovery; a failing origin is asked once in 10 seconds. Its storage is a cache: where that fails, the origin is asked.
+ *
+ * It refreshes itself by alarm a minute after its last discovery while it is called, and as soon as its release is no longer fresh where
+ * the gas of one discovery did not suffice for all definitions. A discovery fetches no bytes that are held here under their hash; what
+ * it reads of documents and definitions is remembered until the object is evicted.
  */
 export class OriginHub extends DurableObject<Env> {
   readonly #store: ReleaseStore;
+  readonly #cache = new DiscoveryCache(() => Date.now());
+  readonly #warmth: Warmth;
   #held: ReleaseHead | null;
   #failed: { readonly at: number; readonly failure: HubFailure } | null = null;
   #flight: Promise<Outcome> | null = null;
@@ -69,6 +78,7 @@ export class OriginHub extends DurableObject<Env> {
     super(ctx, env);
     this.#store = new ReleaseStore(ctx.storage);
     this.#held = this.#store.head();
+    this.#warmth = new Warmth(ctx.storage);
   }
 
   /**
@@ -78,6 +88,8 @@ export class OriginHub extends DurableObject<Env> {
    * @param knownVersion the version the caller holds: its bytes are then not sent again.
    */
   async get(origin: CanonicalOrigin, knownVersion: string | null): Promise<HubAnswer> {
+    this.#warmth.noteCall(origin);
+    if (!this.#warmth.isArmed) this.#arm(KEEP_WARM_MS);
     const age = this.#age();
     const held = age <= SERVABLE_MS ? this.#answerHeld("hub", knownVersion) : null;
     if (held !== null) {
@@ -103,6 +115,14 @@ export class OriginHub extends DurableObject<Env> {
   /** Refreshes a release that is not fresh: for the cron. */
   async wake(origin: CanonicalOrigin): Promise<void> {
     if (this.#age() > FRESH_MS && !this.#failedLately()) await this.#refresh(origin);
+  }
+
+  /** Keeps the release warm, and goes on reading what was deferred. */
+  override async alarm(): Promise<void> {
+    this.#warmth.rang();
+    const origin = this.#warmth.calledLately();
+    // Where nothing is to be done, the next caller sets the alarm again.
+    if (origin !== null) await this.wake(origin);
   }
 
   /** Answers, which is all that readiness asks. */
@@ -163,15 +183,34 @@ export class OriginHub extends DurableObject<Env> {
   /** Never rejects. */
   async #discover(origin: CanonicalOrigin): Promise<Outcome> {
     try {
-      const packed = await packRelease(await discoverNow(this.env, origin));
+      const release = await discoverNow(this.env, origin, this.#cache, (sha256) => this.#heldBytes(sha256));
+      const packed = await packRelease(release);
       this.#keep(packed);
+      const isComplete = release.rejected.every(({ code }) => code !== "deferred");
+      this.#arm(isComplete ? KEEP_WARM_MS : FRESH_MS + 1);
       return { ok: true, packed };
     } catch (error) {
       const failure = toFailure(error);
       this.#failed = { at: Date.now(), failure };
       // The origin answered, and offers nothing: what it offered before is withdrawn.
       if (failure.code === "no_skills") this.#keep(null);
+      this.#arm(KEEP_WARM_MS);
       return { ok: false, failure };
+    }
+  }
+
+  /** @param ms from now. An origin of which nothing is held is asked only for callers. */
+  #arm(ms: number): void {
+    if (this.#held !== null) this.#warmth.arm(Date.now() + ms);
+  }
+
+  #heldBytes(sha256: Sha256Hex): Uint8Array | undefined {
+    const known = inMemory.get(this.ctx.id.toString())?.artifacts.get(sha256);
+    if (known !== undefined || this.#held === null) return known;
+    try {
+      return this.#store.artifact(sha256);
+    } catch {
+      return undefined;
     }
   }
 
@@ -194,7 +233,12 @@ export class OriginHub extends DurableObject<Env> {
   }
 }
 
-async function discoverNow(env: Env, origin: CanonicalOrigin): Promise<Release> {
+async function discoverNow(
+  env: Env,
+  origin: CanonicalOrigin,
+  cache: DiscoveryCache,
+  held: (sha256: Sha256Hex) => Uint8Array | undefined,
+): Promise<Release> {
   const answer = readSettings(env);
   if (!answer.ok) throw new Error(answer.problems[0].message);
   const { settings } = answer;
@@ -205,6 +249,8 @@ async function discoverNow(env: Env, origin: CanonicalOrigin): Promise<Release> 
     limits: settings.discovery,
     loadGas: settings.sandbox.loadGas,
     now: Date.now,
+    cache,
+    held,
   });
 }
 

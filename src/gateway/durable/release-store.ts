@@ -52,6 +52,12 @@ export class ReleaseStore {
     return isComplete(packed) ? packed : null;
   }
 
+  /** The bytes with this hash, or `undefined`; also where they were altered. */
+  artifact(name: Sha256Hex): Uint8Array | undefined {
+    const bytes = this.#read(name);
+    return bytes !== null && sha256(bytes) === name ? bytes : undefined;
+  }
+
   /** Replaces what is stored, in one transaction; what is already there is not written again. */
   save({ version, fetchedAt, manifest, artifacts }: PackedRelease): void {
     const head = new TextEncoder().encode(JSON.stringify({ format: FORMAT, version, fetchedAt }));

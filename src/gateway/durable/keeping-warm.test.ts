@@ -1,0 +1,114 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { become, env, seen } from "../../../test/workerd/gateway-fixture.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { askHub, wakeHub } from "../releases/hub-client.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function newHub(kind = "good") {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const host = `${kind}-${crypto.randomUUID()}.example`;
+  const origin = `https://${host}` as CanonicalOrigin;
+  const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+  return {
+    host,
+    origin,
+    stub,
+    ask: () => askHub(env, origin, null),
+    /** Milliseconds from now until the alarm; `null` where none is set. */
+    alarm: async () => {
+      const at = await runInDurableObject(stub, (_hub, state) => state.storage.getAlarm());
+      return at === null ? null : at - Date.now();
+    },
+    ring: () => runDurableObjectAlarm(stub),
+    fetches: (path = "/llms.txt") => seen(host, path),
+  };
+}
+
+const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
+
+describe("a hub that is called", () => {
+  it("refreshes itself each minute, and fetches no bytes that it holds", async () => {
+    const { ask, alarm, ring, fetches } = newHub();
+    await ask();
+    for (let minute = 1; minute <= 3; minute++) {
+      expect(await alarm()).toBe(60_000);
+      pass(60_000);
+      expect(await ring()).toBe(true);
+      expect(await fetches()).toBe(1 + minute);
+    }
+    expect(await fetches("/tools/sum_numbers.js")).toBe(1);
+    expect((await ask()).ok && (await fetches())).toBe(4);
+  });
+
+  it("[budget:called-lately] does so until 1,800,000 ms after the last call, through evictions, and not at 1,800,001 ms", async () => {
+    for (const [ms, fetched] of [
+      [1_800_000, 2],
+      [1_800_001, 1],
+    ] as const) {
+      const { ask, alarm, ring, fetches, stub } = newHub();
+      await ask();
+      await evictDurableObject(stub);
+      pass(ms);
+      await ring();
+      expect([await fetches(), await alarm()]).toEqual([fetched, fetched === 2 ? 60_000 : null]);
+    }
+  });
+
+  it("fetches nothing that its storage holds after an eviction", async () => {
+    const { ask, ring, fetches, stub } = newHub();
+    await ask();
+    await evictDurableObject(stub);
+    pass(60_000);
+    await ring();
+    expect([await fetches(), await fetches("/tools/sum_numbers.js")]).toEqual([2, 1]);
+  });
+
+  it("goes on by alarm with what was deferred", async () => {
+    const { ask, alarm, ring } = newHub("laborious");
+    const count = async () => {
+      const answer = await ask();
+      return answer.ok && answer.packed === null
+        ? 0
+        : JSON.parse(new TextDecoder().decode(manifest(answer))).skills.length;
+    };
+    expect(await count()).toBeLessThan(3);
+    expect(await alarm()).toBe(15_001);
+    for (let i = 0; i < 3; i++) {
+      pass(15_001);
+      await ring();
+    }
+    expect(await count()).toBe(3);
+    expect(await alarm()).toBe(60_000);
+  }, 60_000);
+
+  it("looks after an origin that fails while it has a last known good release, and else only for callers", async () => {
+    const failing = newHub("down");
+    await failing.ask();
+    expect(await failing.alarm()).toBe(null);
+    const { ask, alarm, ring, host } = newHub();
+    await ask();
+    await become(host, "down");
+    pass(60_000);
+    await ring();
+    expect(await alarm()).toBe(60_000);
+    await become(host, "good");
+    pass(60_000);
+    await ring();
+    expect(await ask()).toMatchObject({ state: "hub", fetchedAt: Date.now() });
+  });
+
+  it("has no alarm for whom nobody calls: the cron alone sets none", async () => {
+    const { alarm, origin, fetches } = newHub();
+    await wakeHub(env, origin);
+    expect([await fetches(), await alarm()]).toEqual([1, null]);
+  });
+});
+
+function manifest(answer: Awaited<ReturnType<typeof askHub>>): Uint8Array {
+  if (!answer.ok || answer.packed === null) throw new Error("no release");
+  return answer.packed.manifest;
+}

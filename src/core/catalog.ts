@@ -28,10 +28,18 @@ export interface CatalogSkill {
  * @param _now epoch milliseconds; verdicts and revocations depend on it.
  */
 export function admit(release: Release, policy: Policy, _now: number): Catalog {
-  const admitted = policy.status === "active" && policy.granted;
-  return {
-    origin: release.origin,
-    fetchedAt: release.fetchedAt,
-    skills: admitted ? release.skills.map((skill) => ({ skill })) : [],
-  };
+  if (policy.status !== "active" || !policy.granted) return catalogOf(release, []);
+  let catalog = admitted.get(release);
+  if (catalog === undefined) {
+    catalog = catalogOf(release, release.skills);
+    admitted.set(release, catalog);
+  }
+  return catalog;
+}
+
+/** Decisions made before: a release never changes, so calls of the same release share one catalog and what is made of it. */
+const admitted = new WeakMap<Release, Catalog>();
+
+function catalogOf({ origin, fetchedAt }: Release, skills: readonly ReleaseSkill[]): Catalog {
+  return { origin, fetchedAt, skills: skills.map((skill) => ({ skill })) };
 }

@@ -97,6 +97,8 @@ export async function readTruncated(
   };
 }
 
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
 /**
  * Strict UTF-8 for text that will be executed or parsed. A leading byte order mark is dropped from the text; hashes are
  * taken over the bytes and never see this function.
@@ -105,7 +107,7 @@ export async function readTruncated(
  */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+    return strictUtf8.decode(bytes);
   } catch (cause) {
     throw new IntegrityError("bad_encoding", "The bytes are not valid UTF-8.", { cause });
   }

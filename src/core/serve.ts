@@ -59,34 +59,56 @@ export interface ProviderOptions {
  */
 export function createProvider(catalog: Catalog, options: ProviderOptions): Provider {
   const { serverInfo, ttlMs = 15_000 } = options;
-  const skills = new Map<string, CatalogSkill>(catalog.skills.map((entry) => [entry.skill.publicName, entry]));
-  const recipes = new Map(catalog.skills.map(({ skill }) => [recipeUri(skill.publicName), skill.recipe]));
-  const runtime = createRuntime(catalog, options);
-  let tools: readonly ListedTool[] | undefined;
-  let resources: readonly ListedResource[] | undefined;
+  const contents = contentsOf(catalog);
   return {
     serverInfo,
-    // A provider is made for every request, and few requests are for lists.
     get tools() {
-      tools ??= catalog.skills.map(listTool);
-      return tools;
+      contents.tools ??= catalog.skills.map(listTool);
+      return contents.tools;
     },
     get resources() {
-      resources ??= listRecipes(catalog);
-      return resources;
+      contents.resources ??= listRecipes(catalog);
+      return contents.resources;
     },
     resourceTemplates: [],
     ttlMs,
     async callTool(name, args, context) {
-      const entry = skills.get(name);
+      const entry = contents.skills.get(name);
       if (entry === undefined) return toolError(`Unknown tool: ${name}`);
+      const runtime = createRuntime(catalog, options);
       return report(options, entry, () => callSkill(runtime, entry, args, context));
     },
     async readResource(uri) {
-      const recipe = recipes.get(uri);
+      const recipe = contents.recipes.get(uri);
       return recipe ? [{ uri, mimeType: RECIPE_TYPE, text: recipe.text }] : null;
     },
   };
+}
+
+/** What every provider of a catalog shares: providers are made for each request, catalogs for each release. */
+interface CatalogContents {
+  /** By public name. */
+  readonly skills: ReadonlyMap<string, CatalogSkill>;
+  /** By URI. */
+  readonly recipes: ReadonlyMap<string, CatalogSkill["skill"]["recipe"]>;
+  /** Made when a request first needs them. */
+  tools?: readonly ListedTool[];
+  resources?: readonly ListedResource[];
+}
+
+const knownContents = new WeakMap<Catalog, CatalogContents>();
+
+function contentsOf(catalog: Catalog): CatalogContents {
+  let contents = knownContents.get(catalog);
+  if (contents === undefined) {
+    const { skills } = catalog;
+    contents = {
+      skills: new Map(skills.map((entry) => [entry.skill.publicName, entry])),
+      recipes: new Map(skills.map(({ skill }) => [recipeUri(skill.publicName), skill.recipe])),
+    };
+    knownContents.set(catalog, contents);
+  }
+  return contents;
 }
 
 interface Runtime {

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
-import { secureHeaders } from "hono/secure-headers";
 import { createAdminApp } from "./admin/app.ts";
 import { answerProblem } from "./admin/problem.ts";
 import { adminHost } from "./admin-host.ts";
+import { addHeaders } from "./answer-headers.ts";
 import { authenticate } from "./auth/authenticate.ts";
 import { browserOrigins } from "./cors.ts";
 import { GatewayError } from "./errors.ts";
@@ -15,6 +15,7 @@ import {
   requireSettings,
   trackRequest,
 } from "./request-context.ts";
+import { inOrder } from "./steps.ts";
 import { welcome } from "./welcome.ts";
 
 const ADMIN_API = "/admin/api/v1";
@@ -26,7 +27,7 @@ export function createApp(): Hono<GatewayContext> {
   app.notFound((c) => answerError(new GatewayError("not_found"), c));
 
   app.use(trackRequest);
-  app.use(secureHeaders({ contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } }));
+  app.use(addHeaders);
 
   app.get("/healthz", route("/healthz"), healthz);
   app.all("/healthz", only("GET, HEAD"));
@@ -40,7 +41,7 @@ export function createApp(): Hono<GatewayContext> {
 
   for (const path of ["/mcp", "/mcp/*"]) {
     app.use(path, route(path), browserOrigins);
-    app.post(path, authenticate, limitCalls, readMessage, chooseOrigin, requireGrant, fetchRelease, serveMcp);
+    app.post(path, inOrder(authenticate, limitCalls, readMessage, chooseOrigin, requireGrant, fetchRelease, serveMcp));
     app.all(path, only("POST, OPTIONS"));
   }
 

@@ -31,12 +31,21 @@ export class RequestLog {
   }
 
   /** Runs a step and notes how long it took, also when it throws. */
-  async time<T>(step: Step, work: () => Promise<T>): Promise<T> {
+  time<T>(step: Step, work: () => Promise<T>): Promise<T>;
+  time<T>(step: Step, work: () => T | Promise<T>): T | Promise<T>;
+  time<T>(step: Step, work: () => T | Promise<T>): T | Promise<T> {
     const startedAt = Date.now();
-    try {
-      return await work();
-    } finally {
+    const end = () => {
       this.#steps[step] = Date.now() - startedAt;
+    };
+    try {
+      const result = work();
+      if (result instanceof Promise) return result.finally(end);
+      end();
+      return result;
+    } catch (error) {
+      end();
+      throw error;
     }
   }
 
@@ -46,24 +55,25 @@ export class RequestLog {
   }
 
   write(status: number): void {
+    // JSON leaves out what is undefined.
     const fields = {
       event: "request",
       requestId: this.#requestId,
       httpMethod: this.#httpMethod,
-      route: this.route,
+      route: this.route ?? undefined,
       status,
-      code: this.code,
-      client: this.client,
-      origin: this.origin,
-      method: this.method,
-      tool: this.tool,
-      toolSha256: this.toolSha256,
-      outcome: this.outcome,
-      gasUsed: this.gasUsed,
-      discovery: this.discovery,
+      code: this.code ?? undefined,
+      client: this.client ?? undefined,
+      origin: this.origin ?? undefined,
+      method: this.method ?? undefined,
+      tool: this.tool ?? undefined,
+      toolSha256: this.toolSha256 ?? undefined,
+      outcome: this.outcome ?? undefined,
+      gasUsed: this.gasUsed ?? undefined,
+      discovery: this.discovery ?? undefined,
       ms: { total: Date.now() - this.#startedAt, ...this.#steps },
     };
-    console.log(JSON.stringify(Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))));
+    console.log(JSON.stringify(fields));
   }
 }
 

@@ -1,10 +1,13 @@
+import type { Context } from "hono";
 import { RPC, type RpcFailure } from "../core/mcp/errors.ts";
 import { type Message, parseMessage } from "../core/mcp/framing.ts";
 import { errorResponse, serveMessage } from "../core/mcp/http.ts";
 import type { Provider } from "../core/mcp/provider.ts";
 import { PoolExhausted } from "../core/sandbox/outcome.ts";
+import { completeAnswer } from "./answer-headers.ts";
 import { GatewayError } from "./errors.ts";
 import type { RequestLog } from "./log.ts";
+import type { GatewayContext } from "./request-context.ts";
 
 /** Methods that the log names; any other text in their place is the caller's own and stays out of it. */
 const LOGGED_METHODS: ReadonlySet<string> = new Set([
@@ -42,14 +45,15 @@ export function loggedMethod(message: Message): string {
 }
 
 /** Answers a message with what one client sees of one origin. A modern client that disconnects aborts its call (`request.signal`). */
-export function answerJsonRpc(
-  message: Message,
-  provider: Provider,
-  request: Request,
-  log: RequestLog,
-): Promise<Response> {
-  const { headers, signal } = request;
-  return serveMessage(message, { headers, provider, signal, describeError: (error) => describe(error, log) });
+export function answerJsonRpc(c: Context<GatewayContext>, provider: Provider): Promise<Response> {
+  const { headers, signal } = c.req.raw;
+  return serveMessage(c.get("message"), {
+    headers,
+    provider,
+    signal,
+    describeError: (error) => describe(error, c.get("log")),
+    respond: ({ status, body, headers }) => completeAnswer(c, body, status, headers),
+  });
 }
 
 /** How an error out of the provider is answered; what is not expected is told to the log alone. */

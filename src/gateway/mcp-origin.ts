@@ -1,6 +1,29 @@
 import { type CanonicalOrigin, OriginError, type OriginRules, parseOrigin, parseOriginPath } from "../core/origin.ts";
 import type { Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
+import { LruCache } from "./lru.ts";
+
+/** Which origin a URL names, for the URLs of this isolate's callers; what they name never changes under the same settings. */
+const known = new WeakMap<Settings, LruCache<string, CanonicalOrigin>>();
+const MAX_KNOWN = 2_000;
+const MAX_KNOWN_CHARS = 512;
+
+/**
+ * The publisher that a request to this URL is for.
+ *
+ * @throws {GatewayError} as {@link requestedOrigin}.
+ */
+export function originOfRequest(url: string, settings: Settings): CanonicalOrigin {
+  const origins = known.get(settings) ?? new LruCache<string, CanonicalOrigin>(MAX_KNOWN);
+  known.set(settings, origins);
+  let origin = origins.get(url);
+  if (origin === undefined) {
+    const parsed = new URL(url);
+    origin = requestedOrigin(parsed, originRules(settings, parsed));
+    if (url.length <= MAX_KNOWN_CHARS) origins.set(url, origin);
+  }
+  return origin;
+}
 
 /** What may be an origin on this gateway; its own hosts, the one of the request included, never are. */
 export function originRules(settings: Settings, requestUrl: URL): OriginRules {

@@ -8,57 +8,57 @@ import { GatewayError } from "./errors.ts";
 import type { RequestLog } from "./log.ts";
 import { checkMcpHeaders, readJsonText } from "./mcp-body.ts";
 import { answerJsonRpc, loggedMethod, readJsonRpc } from "./mcp-message.ts";
-import { originRules, requestedOrigin } from "./mcp-origin.ts";
+import { originOfRequest } from "./mcp-origin.ts";
 import { isCallDue, noteCall } from "./releases/last-called.ts";
 import { publisherFetch } from "./releases/publisher-fetch.ts";
 import { releases } from "./releases/release-cache.ts";
-import { type GatewayMiddleware, moment } from "./request-context.ts";
+import { moment } from "./request-context.ts";
 import { sandboxFor } from "./sandbox.ts";
+import type { Step } from "./steps.ts";
 
 const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION };
 
 /** Counts the call against the client's limits. Every authenticated POST counts, whatever becomes of it. */
-export const limitCalls: GatewayMiddleware = async (c, next) => {
+export const limitCalls: Step = async (c) => {
   const report = (rate: Parameters<typeof rateHeaders>[0]) => {
     c.get("answerHeaders").push(...rateHeaders(rate, Date.now()));
   };
   await c.get("log").time("limiter", () => takeCall(c.env, c.get("client"), report));
-  await next();
+  return undefined;
 };
 
 /** Reads the body and, in it, the message. From here on refusals carry the message's id. */
-export const readMessage: GatewayMiddleware = async (c, next) => {
+export const readMessage: Step = async (c) => {
   checkMcpHeaders(c.req.raw.headers);
   const text = await c.get("log").time("body", () => readJsonText(c.req.raw, c.get("settings").maxBodyBytes));
   const message = readJsonRpc(text);
   if (message instanceof Response) return message;
   c.set("message", message);
   c.get("log").method = loggedMethod(message);
-  return next();
+  return undefined;
 };
 
 /** Finds out which publisher is meant. */
-export const chooseOrigin: GatewayMiddleware = async (c, next) => {
-  const url = new URL(c.req.url);
-  const origin = requestedOrigin(url, originRules(c.get("settings"), url));
+export const chooseOrigin: Step = (c) => {
+  const origin = originOfRequest(c.req.url, c.get("settings"));
   c.set("origin", origin);
   c.get("log").origin = origin;
-  await next();
+  return undefined;
 };
 
 /** Lets the client through to origins that are active and granted to it; to all others it is told the same thing. */
-export const requireGrant: GatewayMiddleware = async (c, next) => {
+export const requireGrant: Step = async (c) => {
   const policy = policyOf(c.env.DB);
   const found = await c.get("log").time("policy", () => policy.grant(c.get("client"), c.get("origin"), moment(c)));
   if (found === null) throw new GatewayError("origin_forbidden");
   c.set("originPolicy", found);
   const now = Date.now();
   if (isCallDue(found.originId, now)) c.executionCtx.waitUntil(noteCall(c.env.DB, found.originId, now));
-  await next();
+  return undefined;
 };
 
 /** Gets the origin's release: from memory, or from its hub. */
-export const fetchRelease: GatewayMiddleware = async (c, next) => {
+export const fetchRelease: Step = async (c) => {
   const log = c.get("log");
   log.discovery = "miss";
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
@@ -69,11 +69,11 @@ export const fetchRelease: GatewayMiddleware = async (c, next) => {
   } finally {
     c.get("answerHeaders").push(["X-Gw-Discovery", log.discovery]);
   }
-  await next();
+  return undefined;
 };
 
 /** Admits what this client may use of the release, and answers its message. */
-export const serveMcp: GatewayMiddleware = async (c) => {
+export const serveMcp: Step = (c) => {
   const log = c.get("log");
   const settings = c.get("settings");
   const policy = { status: c.get("originPolicy").status, granted: true };
@@ -87,7 +87,7 @@ export const serveMcp: GatewayMiddleware = async (c) => {
     client: c.get("client").clientId,
     onCall: (report) => noteOutcome(log, report),
   });
-  return log.time("serve", () => answerJsonRpc(c.get("message"), provider, c.req.raw, log));
+  return log.time("serve", () => answerJsonRpc(c, provider));
 };
 
 function noteOutcome(log: RequestLog, { tool, toolSha256, code, gasUsed }: CallReport): void {

@@ -20,15 +20,14 @@ export interface RequestVariables {
   release: Release;
   /** Headers for whatever answer the request gets in the end. */
   answerHeaders: [name: string, value: string][];
+  /** The answer was made with all its headers. */
+  isComplete: boolean;
 }
 
 export type GatewayContext = { Bindings: Env; Variables: RequestVariables };
 export type GatewayMiddleware = MiddlewareHandler<GatewayContext>;
 
-/** What we put in a header is visible ASCII; a row of the database that is not must not turn answers into failures. */
-const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]{0,510}[\x21-\x7e])?$/;
-
-/** Gives the request its id and its one log line, and the answer its headers. */
+/** Gives the request its id and its one log line. */
 export const trackRequest: GatewayMiddleware = async (c, next) => {
   const requestId = crypto.randomUUID();
   const log = new RequestLog(requestId, c.req.method);
@@ -36,9 +35,6 @@ export const trackRequest: GatewayMiddleware = async (c, next) => {
   c.set("log", log);
   c.set("answerHeaders", [["X-Request-Id", requestId]]);
   await next();
-  // Answers depend on who asks and when: none may be stored, unless it says so itself.
-  if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store");
-  for (const [name, value] of c.get("answerHeaders")) if (HEADER_VALUE.test(value)) c.res.headers.set(name, value);
   log.write(c.res.status);
 };
 

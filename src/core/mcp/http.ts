@@ -3,7 +3,8 @@ import { classify, type Dialect } from "./eras.ts";
 import { errorBody, McpError, MissingClientCapability, RPC, type RpcFailure } from "./errors.ts";
 import { type Message, parseMessage, type RequestId } from "./framing.ts";
 import { checkStandardHeaders } from "./headers.ts";
-import { invoke } from "./methods.ts";
+import { firstPageText, isFirstPage } from "./list-text.ts";
+import { type Invocation, invoke, listTools } from "./methods.ts";
 import { DEFAULT_PAGE_SIZE } from "./pages.ts";
 import { ProgressChannel, progressToken } from "./progress.ts";
 import type { Provider } from "./provider.ts";
@@ -20,6 +21,15 @@ export interface ServeOptions {
   readonly describeError?: DescribeError;
   /** Entries of one page of a list; 300 by default. */
   readonly pageSize?: number;
+  /** Makes the HTTP answer, where the host has headers of its own to add. */
+  readonly respond?: (answer: HttpAnswer) => Response;
+}
+
+/** An answer before it becomes a `Response`; header names are in lower case. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: string | ReadableStream<Uint8Array> | null;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
@@ -59,16 +69,16 @@ export function messageId(message: Message): RequestId | null {
  * too, since a stateless server knows no other request.
  */
 export async function serveMessage(message: Message, options: ServeOptions): Promise<Response> {
-  if (message.kind !== "request") return new Response(null, { status: 202 });
+  const { headers, provider, respond = toResponse } = options;
+  if (message.kind !== "request") return respond({ status: 202, body: null, headers: {} });
   const { id, method, params } = message;
-  const { headers, provider } = options;
 
   let dialect: Dialect;
   try {
     dialect = classify(params, headers);
     if (dialect.era === "modern") checkStandardHeaders(method, params, headers);
   } catch (error) {
-    return errorResponse(id, failureOf(error, "modern", options.describeError));
+    return respond(answerOf(id, failureOf(error, "modern", options.describeError)));
   }
 
   const { era } = dialect;
@@ -81,9 +91,9 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
   const token = method === "tools/call" && acceptsEventStream(headers) ? progressToken(dialect.meta) : null;
   const channel = token === null ? null : new ProgressChannel(token, era === "modern" ? cancel : () => {});
 
-  const answer = (async (): Promise<Answer> => {
+  const answer = (async (): Promise<JsonAnswer> => {
     try {
-      const result = await invoke(method, {
+      const invocation: Invocation = {
         id,
         params,
         dialect,
@@ -92,9 +102,11 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
         pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
         signal: cancellation.signal,
         progress: channel?.send ?? (() => {}),
-      });
-      const body = { jsonrpc: "2.0", id, result: shapeResult(era, provider, result) };
-      return { status: 200, text: JSON.stringify(body) };
+      };
+      const result = isFirstPage(method, params)
+        ? firstPageText(era, provider, invocation.pageSize, () => shapeResult(era, provider, listTools(invocation)))
+        : JSON.stringify(shapeResult(era, provider, await invoke(method, invocation)));
+      return jsonAnswer(200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
     } catch (error) {
       return answerOf(id, failureOf(error, era, options.describeError));
     } finally {
@@ -102,16 +114,18 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
     }
   })();
 
-  if (channel === null) return toResponse(await answer);
+  if (channel === null) return respond(await answer);
 
   // The answer becomes a stream only when there is progress to send: errors before that keep their HTTP status.
   const first = await Promise.race([answer, channel.opened]);
   if (first !== "stream") {
     channel.close();
-    return toResponse(first);
+    return respond(first);
   }
-  void answer.then(({ text }) => channel.finish(text));
-  return new Response(channel.readable, {
+  void answer.then(({ body }) => channel.finish(body));
+  return respond({
+    status: 200,
+    body: channel.readable,
     headers: {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
@@ -125,19 +139,20 @@ export function errorResponse(id: RequestId | null, failure: RpcFailure): Respon
   return toResponse(answerOf(id, failure));
 }
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-  readonly headers?: Readonly<Record<string, string>>;
+interface JsonAnswer extends HttpAnswer {
+  readonly body: string;
 }
 
-function answerOf(id: RequestId | null, failure: RpcFailure): Answer {
-  const { status, headers = {} } = failure;
-  return { status, text: JSON.stringify(errorBody(id, failure)), headers };
+function answerOf(id: RequestId | null, failure: RpcFailure): JsonAnswer {
+  return jsonAnswer(failure.status, JSON.stringify(errorBody(id, failure)), failure.headers);
 }
 
-function toResponse({ status, text, headers = {} }: Answer): Response {
-  return new Response(text, { status, headers: { ...headers, "content-type": "application/json" } });
+function jsonAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): JsonAnswer {
+  return { status, body, headers: { ...headers, "content-type": "application/json" } };
+}
+
+function toResponse({ status, body, headers }: HttpAnswer): Response {
+  return new Response(body, { status, headers });
 }
 
 const INTERNAL: RpcFailure = {

@@ -71,7 +71,8 @@ function instructions({ instructions }: Provider): JsonObject {
   return instructions === undefined ? {} : { instructions };
 }
 
-function listTools({ params, dialect, provider, pageSize }: Invocation): JsonObject {
+/** The tools of a page, in the form that the client's era knows. */
+export function listTools({ params, dialect, provider, pageSize }: Invocation): JsonObject {
   const { entries, ...rest } = paginate("tools", provider.tools, (tool) => tool.name, params.cursor, pageSize);
   return cacheable(dialect.era, provider, { tools: entries.map((tool) => listedTool(dialect.era, tool)), ...rest });
 }

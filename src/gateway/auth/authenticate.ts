@@ -1,5 +1,6 @@
 import { GatewayError } from "../errors.ts";
-import { type GatewayMiddleware, moment } from "../request-context.ts";
+import { moment } from "../request-context.ts";
+import type { Step } from "../steps.ts";
 import { type AuthFailures, clientAddress, junkFailures, unknownFailures } from "./failures.ts";
 import { type ClientPolicy, policyOf } from "./policy.ts";
 import { isWellFormedToken, parseBearer, tokenSha256 } from "./token.ts";
@@ -8,7 +9,7 @@ import { isWellFormedToken, parseBearer, tokenSha256 } from "./token.ts";
  * Finds the client of the bearer token. Missing, malformed, unknown, expired and revoked tokens get one and the same answer. Junk is
  * refused by its checksum alone; beyond the address's limit of failures nothing that is not already known reaches the database.
  */
-export const authenticate: GatewayMiddleware = async (c, next) => {
+export const authenticate: Step = async (c) => {
   const log = c.get("log");
   const client = await log.time("auth", async () => {
     const header = c.req.header("Authorization");
@@ -22,7 +23,7 @@ export const authenticate: GatewayMiddleware = async (c, next) => {
       junkFailures.record(address, now);
       throw new GatewayError("unauthorized");
     }
-    const sha256 = await tokenSha256(token);
+    const sha256 = tokenSha256(token);
     const policy = policyOf(c.env.DB);
     if (policy.knows(sha256, now)) return known(await policy.client(sha256, moment(c)));
     refuseBeyond(unknownFailures, address, limit, now, sha256);
@@ -38,7 +39,7 @@ export const authenticate: GatewayMiddleware = async (c, next) => {
   c.set("client", client);
   log.client = client.clientId;
   c.get("answerHeaders").push(["X-Gw-Client", client.clientId]);
-  await next();
+  return undefined;
 };
 
 function known(client: ClientPolicy | null): ClientPolicy {

@@ -89,6 +89,18 @@ export const unknownFailures = new AuthFailures();
  */
 export function clientAddress(headers: Headers): string {
   const address = headers.get("CF-Connecting-IP") ?? "";
+  let name = addressNames.get(address);
+  if (name === undefined) {
+    name = addressName(address);
+    if (address.length <= MAX_ADDRESS_CHARS) addressNames.set(address, name);
+  }
+  return name;
+}
+
+const MAX_ADDRESS_CHARS = 64;
+const addressNames = new LruCache<string, string>(1_000);
+
+function addressName(address: string): string {
   if (!ipaddr.isValid(address)) return "unknown";
   const ip = ipaddr.process(address);
   if (ip instanceof ipaddr.IPv4) return ip.toString();

@@ -1,0 +1,53 @@
+import type { Context } from "hono";
+import type { GatewayContext, GatewayMiddleware } from "./request-context.ts";
+
+/**
+ * What every answer of the gateway says to browsers: what `hono/secure-headers` sets (a test compares), with a policy under which nothing
+ * runs or loads. A table and not that middleware, because a header added to a finished answer costs several times one it is made with.
+ */
+export const SECURE_HEADERS: Readonly<Record<string, string>> = {
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Origin-Agent-Cluster": "?1",
+  "Referrer-Policy": "no-referrer",
+  "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
+  "X-Content-Type-Options": "nosniff",
+  "X-DNS-Prefetch-Control": "off",
+  "X-Download-Options": "noopen",
+  "X-Frame-Options": "SAMEORIGIN",
+  "X-Permitted-Cross-Domain-Policies": "none",
+  "X-XSS-Protection": "0",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+};
+
+/** Answers depend on who asks and when: none may be stored, unless it says so itself. */
+const DEFAULT_HEADERS = { "Cache-Control": "no-store" };
+
+/** What we put in a header is visible ASCII; a row of the database that is not must not turn answers into failures. */
+const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]{0,510}[\x21-\x7e])?$/;
+
+/** An answer made with all its headers at once. Nothing is added to it later but what a page of another web origin needs. */
+export function completeAnswer(
+  c: Context<GatewayContext>,
+  body: BodyInit | null,
+  status: number,
+  own: Readonly<Record<string, string>>,
+): Response {
+  const headers: Record<string, string> = { ...DEFAULT_HEADERS };
+  // The MCP core writes names in lower case, and a record must not hold a name twice.
+  for (const name in own) headers[name === "cache-control" ? "Cache-Control" : name] = own[name] ?? "";
+  for (const name in SECURE_HEADERS) headers[name] = SECURE_HEADERS[name] ?? "";
+  for (const [name, value] of c.get("answerHeaders")) if (HEADER_VALUE.test(value)) headers[name] = value;
+  c.set("isComplete", true);
+  return new Response(body, { status, headers });
+}
+
+/** Gives every other answer the same headers. */
+export const addHeaders: GatewayMiddleware = async (c, next) => {
+  await next();
+  if (c.get("isComplete")) return;
+  const { headers } = c.res;
+  for (const [name, value] of Object.entries(SECURE_HEADERS)) headers.set(name, value);
+  for (const [name, value] of Object.entries(DEFAULT_HEADERS)) if (!headers.has(name)) headers.set(name, value);
+  for (const [name, value] of c.get("answerHeaders")) if (HEADER_VALUE.test(value)) headers.set(name, value);
+};

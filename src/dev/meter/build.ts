@@ -104,5 +104,5 @@ async function writeWhole(path: string, content: Uint8Array | string): Promise<v
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  console.log((await build()) ? "engines built" : "engines are current");
+  if (await build()) console.log("Built the sandbox engines.");
 }

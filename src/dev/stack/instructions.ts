@@ -23,25 +23,25 @@ export function curlCommand(stack: Pick<Stack, "url" | "origins" | "clientToken"
   ].join(" \\\n    ");
 }
 
+function claudeCommand(stack: Pick<Stack, "url" | "origins" | "clientToken">, publisher: PublisherName): string {
+  const header = `Authorization: Bearer ${stack.clientToken}`;
+  return `claude mcp add --transport http ${publisher} ${mcpEndpoint(stack, publisher)} --header '${header}'`;
+}
+
 /** What a person needs to use a running stack: endpoints, tokens, and the configuration of three MCP clients. */
 export function instructions(
   stack: Pick<Stack, "url" | "origins" | "clientToken" | "adminToken">,
   connectionFile: string,
 ): string {
-  const demo = mcpEndpoint(stack, "demo");
+  const friendly = PUBLISHERS.filter((name) => name !== "hostile");
   const headers = { Authorization: `Bearer ${stack.clientToken}` };
   const entries = (type: { type?: string }) =>
-    Object.fromEntries(
-      PUBLISHERS.filter((name) => name !== "hostile").map((name) => [
-        name,
-        { ...type, url: mcpEndpoint(stack, name), headers },
-      ]),
-    );
+    Object.fromEntries(friendly.map((name) => [name, { ...type, url: mcpEndpoint(stack, name), headers }]));
   return `
 Skillgate is running on ${stack.url}
 
   MCP endpoints
-${PUBLISHERS.map((name) => `    ${name.padEnd(10)} ${mcpEndpoint(stack, name)}`).join("\n")}
+${PUBLISHERS.map((name) => `    ${name.padEnd(10)} ${mcpEndpoint(stack, name)}${name === "hostile" ? "   (misbehaves on purpose)" : ""}`).join("\n")}
   Client token
     ${stack.clientToken}
   Admin API and its token
@@ -54,7 +54,7 @@ Try it:
 
 Claude Code:
 
-    claude mcp add --transport http demo ${demo} --header 'Authorization: Bearer ${stack.clientToken}'
+${indent(friendly.map((name) => claudeCommand(stack, name)).join("\n"))}
 
 Cursor, .cursor/mcp.json:
 

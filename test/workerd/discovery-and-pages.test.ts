@@ -1,6 +1,7 @@
 import { abortAllDurableObjects, createExecutionContext } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { CanonicalOrigin } from "../../src/core/origin.ts";
+import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
 import { probeOrigin } from "../../src/gateway/releases/hub-client.ts";
 import { releases } from "../../src/gateway/releases/release-cache.ts";
 import { wakeRecent } from "../../src/gateway/wake.ts";
@@ -23,15 +24,16 @@ import {
 beforeAll(migrate);
 
 describe("discovery", () => {
-  it("says where the release came from: miss, then hit, then hub", async () => {
+  it("says where the release came from: miss, then hit, then l2, then hub", async () => {
     const { token } = await addClient();
     const { origin, host } = await addOrigin();
     const states = [];
-    for (let i = 0; i < 3; i++) {
-      if (i === 2) releases.clear();
+    for (let i = 0; i < 4; i++) {
+      if (i >= 2) releases.clear();
+      if (i === 3) await new ColoCache().forget(origin as CanonicalOrigin);
       states.push((await rpc(mcp(origin), "ping", { token })).headers.get("X-Gw-Discovery"));
     }
-    expect(states).toEqual(["miss", "hit", "hub"]);
+    expect(states).toEqual(["miss", "hit", "l2", "hub"]);
     expect(await seen(host, "/llms.txt")).toBe(1);
   });
 
@@ -62,6 +64,7 @@ describe("discovery", () => {
     const { origin, host } = await addOrigin();
     await rpc(mcp(origin), "ping", { token });
     releases.clear();
+    await new ColoCache().forget(origin as CanonicalOrigin);
     await abortAllDurableObjects();
     const response = await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 2 });
     expect(response.headers.get("X-Gw-Discovery")).toBe("hub");

@@ -51,6 +51,7 @@ async function answer(url, kind) {
   if (url.pathname.startsWith("/api/")) return api(url);
   if (kind === "down") return new Response("the database password is hunter2", { status: 500 });
   if (kind === "huge") return huge(url);
+  if (kind === "scoped") return scoped(url);
   const tools =
     kind === "laborious"
       ? LABORIOUS
@@ -78,6 +79,21 @@ async function huge(url) {
     return `- [sum_numbers](/skills/${i}/SKILL.md): Sum <!-- skill: ${JSON.stringify(metadata)} -->`;
   });
   return new Response(`# Huge\n\n## Skills\n\n${(await Promise.all(lines)).join("\n")}\n`);
+}
+
+/** Three skills of one name, told apart by their scopes alone. */
+async function scoped(url) {
+  const source = (scope) => `registerTool({ name: "s", handler: () => "of ${scope}" });`;
+  const scope = /^\/tools\/(alpha|beta|none)\.js$/.exec(url.pathname)?.[1];
+  if (scope !== undefined) return new Response(source(scope));
+  if (url.pathname !== "/llms.txt") return new Response("not found", { status: 404 });
+  const line = async (scope) => {
+    const metadata = { tool: `/tools/${scope}.js`, tool_sha256: await sha256(source(scope)) };
+    const scopes = scope === "none" ? {} : { scope };
+    return `- [s](): The skill of ${scope} <!-- skill: ${JSON.stringify({ ...scopes, ...metadata })} -->`;
+  };
+  const lines = await Promise.all(["alpha", "beta", "none"].map(line));
+  return new Response(`# Scoped\n\n## Skills\n\n${lines.join("\n")}\n`);
 }
 
 async function api(url) {

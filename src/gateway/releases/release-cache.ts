@@ -4,6 +4,7 @@ import { FRESH_MS, type HubState, SERVABLE_MS } from "../durable/origin-hub.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import { LruCache } from "../lru.ts";
+import { ColoCache } from "./colo-cache.ts";
 import { askHub } from "./hub-client.ts";
 import { packedBytes, unpackRelease } from "./packed-release.ts";
 
@@ -20,8 +21,18 @@ interface Entry {
   readonly bytes: number;
 }
 
+interface AskOptions {
+  /** What the isolate holds. */
+  readonly entry: Entry | undefined;
+  readonly waitUntil: WaitUntil;
+  /** Most milliseconds of age at which the data centre's copy will do. */
+  readonly oldest: number;
+}
+
 /** Where the release of this request came from: the value of `X-Gw-Discovery`. */
-export type DiscoveryState = "hit" | HubState;
+export type DiscoveryState = "hit" | "l2" | HubState;
+
+type WaitUntil = (work: Promise<unknown>) => void;
 
 export interface Found {
   readonly state: DiscoveryState;
@@ -29,15 +40,19 @@ export interface Found {
 }
 
 /**
- * Releases in the memory of the isolate, in front of the hubs. Their age is `fetchedAt`, which the hub sets: a copy here never lives
- * longer than one there.
+ * Releases in the memory of the isolate, in front of the data centre's cache and the hubs. Their age is `fetchedAt`, which the hub sets: a
+ * copy here never lives longer than one there.
  */
 export class ReleaseCache {
   readonly #entries: LruCache<CanonicalOrigin, Entry>;
   /** When a request began to refresh an origin that is in memory, or to load one that is not. */
   readonly #underWay = new LruCache<CanonicalOrigin, number>(MAX_ORIGINS_UNDER_WAY);
 
-  constructor(capacity = RELEASE_CACHE_BYTES) {
+  readonly #colo: ColoCache | null;
+
+  /** @param colo what isolates of one data centre share; `null`: nothing. */
+  constructor(capacity = RELEASE_CACHE_BYTES, colo: ColoCache | null = null) {
+    this.#colo = colo;
     this.#entries = new LruCache(capacity, (entry) => entry.bytes);
   }
 
@@ -45,24 +60,32 @@ export class ReleaseCache {
    * @param waitUntil keeps a background refresh alive after the answer.
    * @throws {GatewayError} `discovery_failed` or `no_skills`.
    */
-  async get(env: Env, origin: CanonicalOrigin, waitUntil: (work: Promise<unknown>) => void): Promise<Found> {
+  async get(env: Env, origin: CanonicalOrigin, waitUntil: WaitUntil): Promise<Found> {
     let entry = this.#entries.get(origin);
     if (entry === undefined && this.#isUnderWay(origin)) entry = await this.#awaitLoad(origin);
     // Less than nothing where the hub's clock is ahead: then the hub says what it is worth.
     const age = entry === undefined ? -1 : Date.now() - entry.release.fetchedAt;
     if (entry !== undefined && age >= 0 && age <= SERVABLE_MS) {
-      if (age > FRESH_MS && !this.#isUnderWay(origin)) waitUntil(this.#ask(env, origin, entry).catch(() => {}));
+      if (age > FRESH_MS && !this.#isUnderWay(origin)) this.#refresh(env, origin, entry, waitUntil);
       return { state: "hit", release: entry.release };
     }
-    const asking = this.#ask(env, origin, entry);
+    const asking = this.#ask(env, origin, { entry, waitUntil, oldest: SERVABLE_MS });
     // Others may be waiting for it by now, so it goes on when this caller hangs up.
     waitUntil(asking.catch(() => {}));
-    return asking;
+    const found = await asking;
+    if (found.state === "l2" && Date.now() - found.release.fetchedAt > FRESH_MS) {
+      this.#refresh(env, origin, this.#entries.get(origin), waitUntil);
+    }
+    return found;
   }
 
   clear(): void {
     this.#entries.clear();
     this.#underWay.clear();
+  }
+
+  #refresh(env: Env, origin: CanonicalOrigin, entry: Entry | undefined, waitUntil: WaitUntil): void {
+    waitUntil(this.#ask(env, origin, { entry, waitUntil, oldest: FRESH_MS }).catch(() => {}));
   }
 
   #isUnderWay(origin: CanonicalOrigin): boolean {
@@ -83,21 +106,38 @@ export class ReleaseCache {
     return this.#entries.get(origin);
   }
 
-  async #ask(env: Env, origin: CanonicalOrigin, entry: Entry | undefined): Promise<Found> {
+  async #ask(env: Env, origin: CanonicalOrigin, options: AskOptions): Promise<Found> {
     const since = Date.now();
     this.#underWay.set(origin, since);
     try {
-      return await this.#askAndKeep(env, origin, entry);
+      return (await this.#askColo(origin, options)) ?? (await this.#askHub(env, origin, options));
     } finally {
       if (this.#underWay.get(origin) === since) this.#underWay.delete(origin);
     }
   }
 
-  async #askAndKeep(env: Env, origin: CanonicalOrigin, entry: Entry | undefined): Promise<Found> {
+  async #askColo(origin: CanonicalOrigin, { entry, oldest }: AskOptions): Promise<Found | null> {
+    const head = (await this.#colo?.head(origin)) ?? null;
+    if (this.#colo === null || head === null || Date.now() - head.fetchedAt > oldest) return null;
+    const { version, fetchedAt } = head;
+    if (entry !== undefined && fetchedAt <= entry.release.fetchedAt) return null;
+    const loaded =
+      entry?.version === version
+        ? { release: { ...entry.release, fetchedAt }, bytes: entry.bytes }
+        : await this.#colo.load(origin, head);
+    if (loaded === null) return null;
+    this.#entries.set(origin, { version, ...loaded });
+    return { state: "l2", release: loaded.release };
+  }
+
+  async #askHub(env: Env, origin: CanonicalOrigin, { entry, waitUntil }: AskOptions): Promise<Found> {
     const answer = await askHub(env, origin, entry?.version ?? null);
     if (!answer.ok) {
       // An origin that answers and offers nothing has withdrawn what it offered.
-      if (answer.failure.code === "no_skills") this.#entries.delete(origin);
+      if (answer.failure.code === "no_skills") {
+        this.#entries.delete(origin);
+        if (this.#colo !== null) waitUntil(this.#colo.forget(origin));
+      }
       throw new GatewayError(answer.failure.code, { message: answer.failure.message });
     }
     const { state, version, fetchedAt, packed } = answer;
@@ -106,9 +146,10 @@ export class ReleaseCache {
     if (release === null) throw new Error("The hub sent no release, though none was held.");
     const bytes = packed !== null ? packedBytes(packed) : (entry?.bytes ?? 0);
     this.#entries.set(origin, { version, release, bytes });
+    if (this.#colo !== null) waitUntil(this.#colo.store(origin, { version, fetchedAt }, packed));
     return { state, release };
   }
 }
 
 /** The cache of this isolate. */
-export const releases = new ReleaseCache();
+export const releases = new ReleaseCache(RELEASE_CACHE_BYTES, new ColoCache());

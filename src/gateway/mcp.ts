@@ -19,12 +19,11 @@ import type { Step } from "./steps.ts";
 const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION };
 
 /** Counts the call against the client's limits. Every authenticated POST counts, whatever becomes of it. */
-export const limitCalls: Step = async (c) => {
+export const limitCalls: Step = (c) => {
   const report = (rate: Parameters<typeof rateHeaders>[0]) => {
     c.get("answerHeaders").push(...rateHeaders(rate, Date.now()));
   };
-  await c.get("log").time("limiter", () => takeCall(c.env, c.get("client"), report));
-  return undefined;
+  return c.get("log").time("limiter", () => takeCall(c.env, c.get("client"), report));
 };
 
 /** Reads the body and, in it, the message. From here on refusals carry the message's id. */

@@ -1,28 +1,53 @@
 import { withDeadline } from "../deadline.ts";
-import type { Allowance, RateState, Verdict } from "../durable/sliding-window.ts";
+import type { Grant, Unused } from "../durable/rate-limiter.ts";
+import type { Allowance, RateState } from "../durable/sliding-window.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
+import { callLeases } from "./call-leases.ts";
 import type { ClientPolicy } from "./policy.ts";
 
 const LIMITER_TIMEOUT_MS = 2_000;
 
 /**
- * Counts one call of a client against its limits. A client without limits costs no Durable Object call, and one with `rpm: 0` neither.
+ * Counts one call of a client against its limits, at once where its limiter has granted it ahead ({@link CallLeases}). A client without limits costs no Durable Object call, and one with `rpm: 0` neither.
  *
  * @param report gets the state of the client's minute, for the answer's headers, refused or not; not called without a limit a minute.
  * @throws {GatewayError} `rate_limited` or `quota_exhausted` with the seconds to wait; `limiter_unavailable` when the object fails: the
  *   call is then refused, since an uncounted one could be one of too many.
  */
-export async function takeCall(env: Env, client: ClientPolicy, report: (rate: RateState) => void): Promise<void> {
-  const { rpm, dailyQuota } = client;
-  if (rpm === null && dailyQuota === null) return;
+export function takeCall(
+  env: Env,
+  client: ClientPolicy,
+  report: (rate: RateState) => void,
+): undefined | Promise<undefined> {
+  const { clientId, rpm, dailyQuota } = client;
+  if (rpm === null && dailyQuota === null) return undefined;
   if (rpm !== null && rpm <= 0) {
     report({ limit: 0, remaining: 0, resetAt: Date.now() + 60_000 });
     throw new GatewayError("rate_limited", { message: "This client is limited to 0 calls a minute." });
   }
-  const verdict = await askLimiter(env, client.clientId, { rpm, dailyQuota });
-  if (verdict.rate !== null) report(verdict.rate);
-  if (verdict.allowed) return;
+  // Calls granted under other limits are not good for these.
+  const key = `${clientId} ${rpm} ${dailyQuota}`;
+  const rate = callLeases(env.RATE_LIMITER).use(key, Date.now());
+  if (rate === undefined) return askForCall(env, client, key, report);
+  if (rate !== null) report(rate);
+  return undefined;
+}
+
+async function askForCall(
+  env: Env,
+  { clientId, rpm, dailyQuota }: ClientPolicy,
+  key: string,
+  report: (rate: RateState) => void,
+): Promise<undefined> {
+  const leases = callLeases(env.RATE_LIMITER);
+  const askedAt = Date.now();
+  const { wanted, unused } = leases.ask(key, askedAt);
+  const grant = await askLimiter(env, clientId, { rpm, dailyQuota }, wanted, unused);
+  const { verdict } = grant;
+  if (verdict.allowed) leases.keep(key, grant, askedAt);
+  if (verdict.rate !== null) report({ ...verdict.rate, remaining: verdict.rate.remaining + grant.extra });
+  if (verdict.allowed) return undefined;
   throw verdict.reason === "quota"
     ? new GatewayError("quota_exhausted", {
         message: `The client's quota of ${dailyQuota} calls a UTC day is used up.`,
@@ -36,13 +61,19 @@ export async function takeCall(env: Env, client: ClientPolicy, report: (rate: Ra
 
 /** The object's method as a caller sees it. */
 interface Limiter {
-  take(allowance: Allowance): Promise<Verdict>;
+  lease(allowance: Allowance, wanted: number, unused: readonly Unused[]): Promise<Grant>;
 }
 
-async function askLimiter(env: Env, clientId: string, allowance: Allowance): Promise<Verdict> {
+async function askLimiter(
+  env: Env,
+  clientId: string,
+  allowance: Allowance,
+  wanted: number,
+  unused: readonly Unused[],
+): Promise<Grant> {
   try {
     const stub = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(clientId)) as unknown as Limiter;
-    return await withDeadline(stub.take(allowance), LIMITER_TIMEOUT_MS);
+    return await withDeadline(stub.lease(allowance, wanted, unused), LIMITER_TIMEOUT_MS);
   } catch (cause) {
     throw new GatewayError("limiter_unavailable", { cause });
   }

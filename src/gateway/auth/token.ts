@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { sha256Hex } from "../../core/integrity.ts";
 
 /**
  * Client tokens: `sg_<random>_<checksum>`. The random part is 160 bits in 32 characters of Crockford's base 32, the checksum the CRC-32 of
@@ -27,9 +27,8 @@ export function isWellFormedToken(text: string): boolean {
 }
 
 /** SHA-256 of the token's UTF-8 bytes, lower-case hex: the only form in which a token is stored or looked up. */
-export function tokenSha256(token: string): string {
-  // At once, and not by a promise: every request begins with it.
-  return createHash("sha256").update(token).digest("hex");
+export function tokenSha256(token: string): Promise<string> {
+  return sha256Hex(new TextEncoder().encode(token));
 }
 
 /**

@@ -1,6 +1,20 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../env.ts";
-import { type Allowance, CallCounter, type CounterSnapshot, type Verdict } from "./sliding-window.ts";
+import { type Allowance, CallCounter, type CounterSnapshot, SLOT_MS, type Verdict } from "./sliding-window.ts";
+
+/** Calls that were granted ahead and not made, with the second they were counted in. */
+export type Unused = readonly [slot: number, calls: number];
+
+/** A verdict on one call, and calls granted ahead with it. */
+export interface Grant {
+  readonly verdict: Verdict;
+  /** Further calls; counted already. */
+  readonly extra: number;
+  /** The second that they are counted in, since the epoch. */
+  readonly slot: number;
+  /** Milliseconds for which they may be made. */
+  readonly validMs: number;
+}
 
 const FLUSH_INTERVAL_MS = 1_000;
 const KEY = "counter";
@@ -25,6 +39,21 @@ export class RateLimiter extends DurableObject<Env> {
     const verdict = this.#counter.take(allowance, Date.now());
     if (verdict.allowed) this.#planFlush();
     return verdict;
+  }
+
+  /**
+   * As {@link take}, with up to `wanted - 1` calls more that the asker may let through before the current second is over, and after
+   * taking back what it did not use of earlier ones.
+   */
+  lease(allowance: Allowance, wanted: number, unused: readonly Unused[]): Grant {
+    for (const [slot, calls] of unused) this.#counter.giveBack(slot, calls);
+    const now = Date.now();
+    const verdict = this.#counter.take(allowance, now);
+    if (verdict.allowed || unused.length > 0) this.#planFlush();
+    if (!verdict.allowed) return { verdict, extra: 0, slot: 0, validMs: 0 };
+    const { extra, slot } = this.#counter.countAhead(allowance, wanted - 1, now);
+    const validMs = (slot + 1) * SLOT_MS - now;
+    return { verdict: { allowed: true, rate: this.#counter.state(allowance, now) }, extra, slot, validMs };
   }
 
   /** Answers, which is all that readiness asks. */

@@ -1,8 +1,10 @@
 const WINDOW_MS = 60_000;
-const SLOT_MS = 1_000;
+export const SLOT_MS = 1_000;
 /** A slot counts as long as any instant of it lies inside the window, hence one more than fit exactly. */
 const SLOTS = WINDOW_MS / SLOT_MS + 1;
 const DAY_MS = 86_400_000;
+/** What is granted ahead is at most this part of what is left. */
+const LEASE_SHARE = 32;
 /** Clocks of two machines differ by seconds; one that is this far behind the day it counted for was wrong before. */
 const CLOCK_ERROR_MS = 3_600_000;
 
@@ -80,6 +82,40 @@ export class CallCounter {
     else this.#slots.push([current, 1]);
     this.#dayCount += 1;
     return { allowed: true, rate: this.#rate(rpm, now) };
+  }
+
+  /**
+   * Counts up to `wanted` further calls ahead, to be made before the second that `now` lies in is over: counted and made in the same
+   * slot, they loosen no limit. At most a {@link LEASE_SHARE}th of what the allowance leaves is granted, so that little is kept from
+   * other callers. Answers how many, and the slot they stand in.
+   */
+  countAhead(allowance: Allowance, wanted: number, now: number): { readonly extra: number; readonly slot: number } {
+    const { rpm, dailyQuota } = allowance;
+    const last = this.#slots.at(-1);
+    const slot = Math.floor(now / SLOT_MS);
+    if (last === undefined || last[0] !== slot) return { extra: 0, slot };
+    const left = Math.min(
+      rpm === null ? Number.POSITIVE_INFINITY : rpm - this.#used(),
+      dailyQuota === null ? Number.POSITIVE_INFINITY : dailyQuota - this.#dayCount,
+    );
+    const extra = Math.max(0, Math.min(wanted, Math.floor(left / LEASE_SHARE)));
+    last[1] += extra;
+    this.#dayCount += extra;
+    return { extra, slot };
+  }
+
+  /** Takes back calls that were counted ahead and not made. */
+  giveBack(slot: number, calls: number): void {
+    const counted = this.#slots.find(([number]) => number === slot);
+    if (counted === undefined) return;
+    const freed = Math.min(calls, counted[1]);
+    counted[1] -= freed;
+    if (Math.floor((slot * SLOT_MS) / DAY_MS) === this.#day) this.#dayCount = Math.max(0, this.#dayCount - freed);
+  }
+
+  /** The state of the minute, with nothing taken. */
+  state({ rpm }: Allowance, now: number): RateState | null {
+    return this.#rate(rpm, now);
   }
 
   snapshot(): CounterSnapshot {

@@ -2,13 +2,13 @@ import { createServer } from "node:net";
 
 export const HOST = "127.0.0.1";
 
-/** A port that the stack needs and another program holds. */
+/** A port that the stack needs and cannot have: another program holds it, or the system keeps it for administrators. */
 export class PortBusy extends Error {
   override readonly name = "PortBusy";
   readonly port: number;
 
-  constructor(port: number) {
-    super(`Port ${port} is already in use.`);
+  constructor(port: number, reason: "in use" | "forbidden" = "in use") {
+    super(reason === "in use" ? `Port ${port} is already in use.` : `Port ${port} may not be opened by this user.`);
     this.port = port;
   }
 }
@@ -41,7 +41,9 @@ function listenOnce(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on("error", (error: NodeJS.ErrnoException) => {
-      reject(error.code === "EADDRINUSE" || error.code === "EACCES" ? new PortBusy(port) : error);
+      if (error.code === "EADDRINUSE") reject(new PortBusy(port));
+      else if (error.code === "EACCES") reject(new PortBusy(port, "forbidden"));
+      else reject(error);
     });
     server.listen({ port, host: HOST, exclusive: true }, () => {
       server.close(() => resolve());

@@ -50,6 +50,7 @@ export default {
 async function answer(url, kind) {
   if (url.pathname.startsWith("/api/")) return api(url);
   if (kind === "down") return new Response("the database password is hunter2", { status: 500 });
+  if (kind === "page") return new Response("<!doctype html><title>Back soon</title>");
   if (kind === "huge") return huge(url);
   if (kind === "scoped") return scoped(url);
   const tools =

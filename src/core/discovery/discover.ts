@@ -160,7 +160,12 @@ async function fetchLlmsTxt(options: DiscoverOptions, downloads: Downloads): Pro
   throwIfCancelled(options);
   if (!file.ok) throw new DiscoveryError("discovery_failed", file.code as DiscoveryFailureReason, file.message);
   // Not strict: a stray byte in prose is no reason to lose an origin, and no hash is taken of this text.
-  return parseLlmsTxt(new TextDecoder().decode(file.value));
+  const text = new TextDecoder().decode(file.value);
+  // What hosts answer with 200 in place of a missing file or of a site under repair withdraws nothing.
+  if (/^\s*<(?:!doctype\s+html|html)\b/i.test(text)) {
+    throw new DiscoveryError("discovery_failed", "bad_shape", "The file llms.txt is a page of HTML.");
+  }
+  return parseLlmsTxt(text);
 }
 
 function throwIfCancelled({ signal }: DiscoverOptions): void {

@@ -13,6 +13,7 @@ export type DiscoveryFailureReason =
       | "too_many_redirects"
       | "too_large"
       | "length_mismatch"
+      | "bad_shape"
     >
   | "cancelled"
   | "no_executable_lines";

@@ -192,6 +192,14 @@ describe("a deploy during a discovery", () => {
     await expect(run(publisher)).rejects.toMatchObject({ code: "no_skills" });
   });
 
+  it.each(["<!DOCTYPE html><title>Back soon</title>", "\n<html lang=en>\n## Skills\n", "\ufeff<!doctype html >"])(
+    "takes a page of HTML for no llms.txt: %j",
+    async (page) => {
+      const publisher = new Publisher().put("/llms.txt", page);
+      await expect(run(publisher)).rejects.toMatchObject({ code: "discovery_failed", reason: "bad_shape" });
+    },
+  );
+
   it("keeps the documents of different origins apart by their addresses", () => {
     const cache = newCache();
     const origin = "https://a.example" as CanonicalOrigin;

@@ -106,6 +106,14 @@ describe("OriginHub", () => {
     expect((await ask()).state).toBe("miss");
   });
 
+  it("serves the last known good where the origin answers everything with a page of HTML", async () => {
+    const { ask, host } = await publisher();
+    const at = await fetchedAt(ask);
+    await become(host, "page");
+    setAge(at, 105_001);
+    expect(await ask()).toMatchObject({ state: "stale", fetchedAt: at });
+  });
+
   it("takes an origin that answers and offers nothing at its word", async () => {
     const { ask, host } = await publisher();
     const at = await fetchedAt(ask);

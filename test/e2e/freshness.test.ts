@@ -1,0 +1,147 @@
+import { createServer } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { RpcAnswer } from "./caller.ts";
+import { FAULTS, type FaultyPublisher, startFaultyPublisher } from "./faulty-publisher.ts";
+import { startTwoGateways, type TwoGateways } from "./two-gateways.ts";
+
+/** Policy may be this old (DESIGN §6); a little is added for the request that finds it too old. */
+const POLICY_BOUND_MS = 5_000 + 200;
+const MB = 1_000_000;
+
+let gateways: TwoGateways;
+const running: FaultyPublisher[] = [];
+
+beforeAll(async () => {
+  gateways = await startTwoGateways({ DISCOVERY_TIMEOUT_MS: "3000", DISCOVERY_FETCH_TIMEOUT_MS: "2000" });
+}, 180_000);
+
+afterAll(async () => {
+  await gateways?.stop();
+  await Promise.all(running.map((each) => each.stop()));
+});
+
+async function publisher(faults: Parameters<typeof startFaultyPublisher>[0] = {}) {
+  const started = await startFaultyPublisher(faults);
+  running.push(started);
+  const id = await gateways.addOrigin(started.origin);
+  return { ...started, id };
+}
+
+const list = (isolate: 0 | 1, origin: string) => gateways.callers[isolate].send(origin, "tools/list");
+const tools = ({ body }: RpcAnswer) => body?.result?.tools?.map(({ name }) => name);
+const code = ({ status, body }: RpcAnswer) => `${status} ${body?.error?.data?.code}`;
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("two isolates that share hubs and a database", () => {
+  it("[10.2-stampede] make one discovery of 50 concurrent cold requests", async () => {
+    const { origin, requests } = await publisher();
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => list((i % 2) as 0 | 1, origin)));
+    expect(answers.map(tools)).toEqual(Array(50).fill(["good", "other"]));
+    expect(Object.fromEntries([...requests].filter(([path]) => !path.startsWith("/.well-known/")))).toEqual({
+      "/llms.txt": 1,
+      "/good.js": 1,
+      "/other.js": 1,
+    });
+    const states = new Set(answers.map(({ headers }) => headers["x-gw-discovery"]));
+    expect(states).toContain("miss");
+  });
+
+  it("[10.2-stampede] ask a failing origin once in 10 s, however many call", async () => {
+    const { origin, requests } = await publisher({ "/llms.txt": FAULTS["answers 500"] });
+    for (let round = 0; round < 3; round++) {
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => list((i % 2) as 0 | 1, origin)));
+      expect(answers.map(code)).toEqual(Array(20).fill("502 discovery_failed"));
+      expect(JSON.stringify(answers)).not.toContain("hunter2");
+    }
+    expect(requests.get("/llms.txt")).toBe(1);
+  });
+
+  it("[10.1-D] run the right one of two skills with the same name, whichever isolate found them", async () => {
+    const { origin } = await publisher();
+    expect(tools(await list(0, origin))).toEqual(["good", "other"]);
+    for (const isolate of [1, 0] as const) {
+      for (const name of ["good", "other"]) {
+        expect(await gateways.callers[isolate].value(origin, name)).toEqual({ name, version: 1 });
+      }
+    }
+  });
+
+  it("see grants, tokens and an origin's status within 5 s of a change that the other made", async () => {
+    const [granted, taken, suspended] = [await publisher(), await publisher(), await publisher()];
+    type Id = { readonly id: string };
+    const client = (await gateways.administer("POST", "/clients", {
+      ...{ name: "policy", rpm: null, grants: [taken.id, suspended.id] },
+    })) as Id;
+    const issue = async () =>
+      (await gateways.administer("POST", `/clients/${client.id}/tokens`, {})) as Id & { readonly token: string };
+    const [kept, revoked] = [await issue(), await issue()];
+    const [caller, loser] = [gateways.secondCaller(kept.token), gateways.secondCaller(revoked.token)];
+    const seen = async () => {
+      const asks = [
+        ...[granted, taken, suspended].map(({ origin }) => caller.send(origin, "ping")),
+        loser.send(taken.origin, "ping"),
+      ];
+      return (await Promise.all(asks)).map(({ status }) => status);
+    };
+    expect(await seen()).toEqual([403, 200, 200, 200]);
+    await gateways.administer("PATCH", `/clients/${client.id}`, { grants: [granted.id, suspended.id] });
+    await gateways.administer("DELETE", `/clients/${client.id}/tokens/${revoked.id}`);
+    await gateways.administer("POST", `/origins/${suspended.id}/suspend`);
+    const late = await issue();
+    await wait(POLICY_BOUND_MS);
+    expect(await seen()).toEqual([200, 403, 403, 401]);
+    const newcomer = gateways.secondCaller(late.token);
+    expect((await newcomer.send(granted.origin, "ping")).status).toBe(200);
+    for (const each of [caller, loser, newcomer]) each.close();
+  });
+});
+
+describe("a publisher whose llms.txt", () => {
+  it.each(Object.entries(FAULTS))(
+    "%s gives 502 to everybody, and costs it no more than one attempt",
+    async (_, fault) => {
+      const { origin, requests, sent } = await publisher({ "/llms.txt": fault });
+      const answers = await Promise.all([list(0, origin), list(1, origin)]);
+      expect(answers.map(code)).toEqual(Array(2).fill("502 discovery_failed"));
+      expect(requests.get("/llms.txt")).toBe(1);
+      await wait(50);
+      expect(sent()).toBeLessThan(10 * MB);
+    },
+  );
+
+  it("cannot be reached gives 502", async () => {
+    const port = await new Promise<number>((resolve) => {
+      const server = createServer().listen(0, "127.0.0.1", () => {
+        const address = server.address();
+        server.close(() => resolve(address !== null && typeof address === "object" ? address.port : 0));
+      });
+    });
+    const origin = `http://127.0.0.1:${port}`;
+    await gateways.addOrigin(origin);
+    expect(code(await list(0, origin))).toBe("502 discovery_failed");
+  });
+});
+
+describe("a publisher one of whose tools", () => {
+  it.each(Object.entries(FAULTS))("%s loses that tool alone", async (_, fault) => {
+    const { origin, sent } = await publisher({ "/good.js": fault });
+    const answer = await list(0, origin);
+    expect([answer.status, tools(answer)]).toEqual([200, ["other"]]);
+    expect(await gateways.callers[1].value(origin, "other")).toEqual({ name: "other", version: 1 });
+    await wait(50);
+    expect(sent()).toBeLessThan(10 * MB);
+  });
+});
+
+describe("a publisher that deploys between two fetches of a discovery", () => {
+  it("[10.2-deploy-race] is served in its new version, no tool missing", async () => {
+    const started = await publisher();
+    started.faults.set("/llms.txt", (response, bytes) => {
+      started.faults.clear();
+      response.end(bytes, () => started.deploy(2));
+    });
+    expect(tools(await list(0, started.origin))).toEqual(["good", "other"]);
+    expect(await gateways.callers[1].value(started.origin, "good")).toEqual({ name: "good", version: 2 });
+    expect(started.requests.get("/llms.txt")).toBe(2);
+  });
+});

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { createAdminApp } from "./admin/app.ts";
 import { answerProblem } from "./admin/problem.ts";
+import { requireAdmin } from "./admin/sign-in.ts";
 import { adminHost } from "./admin-host.ts";
 import { addHeaders } from "./answer-headers.ts";
 import { authenticate } from "./auth/authenticate.ts";
@@ -8,6 +9,7 @@ import { browserOrigins } from "./cors.ts";
 import { GatewayError } from "./errors.ts";
 import { healthz, readyz } from "./health.ts";
 import { chooseOrigin, fetchRelease, limitCalls, readMessage, requireGrant, serveMcp } from "./mcp.ts";
+import { metrics } from "./metrics/metrics.ts";
 import {
   answerError,
   type GatewayContext,
@@ -19,6 +21,8 @@ import { inOrder } from "./steps.ts";
 import { welcome } from "./welcome.ts";
 
 const ADMIN_API = "/admin/api/v1";
+/** The admin API's own sign-in, which needs no more of the context than every request has. */
+const operators = requireAdmin as unknown as GatewayMiddleware;
 
 /** Every route of the gateway, and for each the steps of a request in the order in which they run (DESIGN §7). */
 export function createApp(): Hono<GatewayContext> {
@@ -38,6 +42,10 @@ export function createApp(): Hono<GatewayContext> {
 
   app.get("/", route("/"), welcome);
   app.all("/", only("GET, HEAD"));
+
+  app.use("/metrics", route("/metrics"), adminHost);
+  app.get("/metrics", operators, metrics);
+  app.all("/metrics", only("GET, HEAD"));
 
   for (const path of ["/mcp", "/mcp/*"]) {
     app.use(path, route(path), browserOrigins);

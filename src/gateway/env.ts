@@ -7,6 +7,7 @@ import {
 } from "../core/limits.ts";
 import { parseOrigin } from "../core/origin.ts";
 import { jspiApi } from "../core/sandbox/engine.ts";
+import type { MetricsStore } from "./durable/metrics-store.ts";
 import type { OriginHub } from "./durable/origin-hub.ts";
 import type { RateLimiter } from "./durable/rate-limiter.ts";
 
@@ -14,6 +15,7 @@ import type { RateLimiter } from "./durable/rate-limiter.ts";
 export interface Env {
   readonly DB: D1Database;
   readonly RATE_LIMITER: DurableObjectNamespace<RateLimiter>;
+  readonly METRICS: DurableObjectNamespace<MetricsStore>;
   readonly ORIGIN_HUB: DurableObjectNamespace<OriginHub>;
   readonly [setting: string]: unknown;
 }
@@ -31,6 +33,8 @@ export interface Settings {
   readonly staleIfErrorMs: number;
   /** Failed authentications a minute that one address may make before it is answered 429. */
   readonly authFailuresPerMinute: number;
+  /** Every answer tells how long its steps took (`Server-Timing`): for an operator who looks into it, since callers see it too. */
+  readonly serverTiming: boolean;
   /** `http://` origins on loopback addresses may be registered and called: for development. */
   readonly allowLoopbackOrigins: boolean;
   /** Web origins whose pages may call the gateway. */
@@ -126,6 +130,7 @@ const WASM_PAGE = 65_536;
 const SETTINGS = z.object({
   ATTESTATION_MODE: oneOf(["off", "advisory", "enforcing"], "advisory"),
   SANDBOX_ENGINE: oneOf(["auto", "jspi", "asyncify"], "auto"),
+  SERVER_TIMING: oneOf(["true", "false"], "false"),
   ALLOW_LOOPBACK_ORIGINS: oneOf(["true", "false"], "false"),
   ALLOWED_BROWSER_ORIGINS: list(
     isWebOrigin,
@@ -235,6 +240,7 @@ function parseSettings(env: Env): SettingsResult {
       maxBodyBytes: value.MAX_BODY_BYTES,
       staleIfErrorMs: value.STALE_IF_ERROR_S * 1000,
       authFailuresPerMinute: value.AUTH_FAILURES_PER_MINUTE,
+      serverTiming: value.SERVER_TIMING === "true",
       allowLoopbackOrigins: value.ALLOW_LOOPBACK_ORIGINS === "true",
       allowedBrowserOrigins: new Set(value.ALLOWED_BROWSER_ORIGINS),
       publicHosts: value.PUBLIC_HOSTS,

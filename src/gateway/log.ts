@@ -1,5 +1,5 @@
 /** The timed steps of an MCP request. */
-export type Step = "auth" | "limiter" | "body" | "policy" | "release" | "serve";
+export type Step = "auth" | "limiter" | "body" | "policy" | "release" | "sandbox" | "serve";
 
 /**
  * The one structured line that a request leaves in the log. It says who called what and how it ended, and never holds a token, an
@@ -18,6 +18,8 @@ export class RequestLog {
   outcome: string | null = null;
   gasUsed: number | null = null;
   discovery: string | null = null;
+  /** Of the caller's own trace, from `_meta.traceparent`. */
+  traceId: string | null = null;
   /** The refusal's code, where the gateway refused. */
   code: string | null = null;
   readonly #requestId: string;
@@ -49,6 +51,22 @@ export class RequestLog {
     }
   }
 
+  /** Notes how long something inside a step took, milliseconds. */
+  took(step: Step, ms: number): void {
+    this.#steps[step] = ms;
+  }
+
+  /** Milliseconds since the request came. */
+  get elapsedMs(): number {
+    return Date.now() - this.#startedAt;
+  }
+
+  /** The durations so far as a `Server-Timing` header (W3C Server Timing), milliseconds. */
+  serverTiming(): string {
+    const entries = Object.entries({ ...this.#steps, total: this.elapsedMs });
+    return entries.map(([step, ms]) => `${step};dur=${ms}`).join(", ");
+  }
+
   /** An unexpected failure, or what a refusal hides, with its stack: a line of its own under the same request id. */
   crash(error: unknown): void {
     console.error(JSON.stringify({ event: "crash", requestId: this.#requestId, error: describeFailure(error) }));
@@ -71,7 +89,8 @@ export class RequestLog {
       outcome: this.outcome ?? undefined,
       gasUsed: this.gasUsed ?? undefined,
       discovery: this.discovery ?? undefined,
-      ms: { total: Date.now() - this.#startedAt, ...this.#steps },
+      traceId: this.traceId ?? undefined,
+      ms: { total: this.elapsedMs, ...this.#steps },
     };
     console.log(JSON.stringify(fields));
   }

@@ -1,4 +1,5 @@
 import { admit } from "../core/catalog.ts";
+import { traceParent } from "../core/mcp/trace-context.ts";
 import type { CallReport } from "../core/serve.ts";
 import { createProvider } from "../core/serve.ts";
 import { VERSION } from "../core/version.ts";
@@ -34,6 +35,7 @@ export const readMessage: Step = async (c) => {
   if (message instanceof Response) return message;
   c.set("message", message);
   c.get("log").method = loggedMethod(message);
+  c.get("log").traceId = message.kind === "response" ? null : (traceParent(message.params)?.traceId ?? null);
   return undefined;
 };
 
@@ -89,9 +91,10 @@ export const serveMcp: Step = (c) => {
   return log.time("serve", () => answerJsonRpc(c, provider));
 };
 
-function noteOutcome(log: RequestLog, { tool, toolSha256, code, gasUsed }: CallReport): void {
+function noteOutcome(log: RequestLog, { tool, toolSha256, code, gasUsed, durationMs }: CallReport): void {
   log.tool = tool;
   log.toolSha256 = toolSha256;
   log.outcome = code;
   log.gasUsed = gasUsed;
+  log.took("sandbox", durationMs);
 }

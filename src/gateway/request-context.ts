@@ -7,6 +7,7 @@ import type { ClientPolicy, OriginPolicy, PolicyMoment } from "./auth/policy.ts"
 import { type Env, readSettings, type Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
 import { RequestLog } from "./log.ts";
+import { countRequest } from "./metrics/metrics.ts";
 
 /** What the steps of a request leave for the later ones, in the order of the pipeline (app.ts). */
 export interface RequestVariables {
@@ -35,7 +36,9 @@ export const trackRequest: GatewayMiddleware = async (c, next) => {
   c.set("log", log);
   c.set("answerHeaders", [["X-Request-Id", requestId]]);
   await next();
+  if (c.get("settings")?.serverTiming) c.res.headers.set("Server-Timing", log.serverTiming());
   log.write(c.res.status);
+  countRequest(c, log, c.res.status);
 };
 
 /** Refuses everything while a setting is not understood: a gateway that guesses could be one that lets through. */

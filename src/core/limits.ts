@@ -33,6 +33,8 @@ export interface SandboxLimits {
   readonly guestStackBytes: number;
   readonly callGas: number;
   readonly loadGas: number;
+  /** Calls that exhaust their gas within a minute before an origin's script is suspended for a minute. */
+  readonly gasExhaustionsPerMinute: number;
   /** Largest snapshot of a loaded skill. */
   readonly imageBytes: number;
   /** Byte bound of the cache of snapshots. */
@@ -83,6 +85,7 @@ export const DEFAULT_SANDBOX_LIMITS: SandboxLimits = {
   guestStackBytes: 128 * KIB,
   callGas: 20_000_000,
   loadGas: 100_000_000,
+  gasExhaustionsPerMinute: 5,
   imageBytes: 2 * MIB,
   imageCacheBytes: 16 * MIB,
   callTimeoutMs: 30_000,

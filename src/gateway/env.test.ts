@@ -17,7 +17,8 @@ function problems(vars: Record<string, unknown>): readonly string[] {
 
 describe("readSettings", () => {
   it("gives every budget its documented default", () => {
-    const { discovery, sandbox, maxBodyBytes, staleIfErrorMs, attestationMode } = settings({});
+    const { discovery, sandbox, maxBodyBytes, staleIfErrorMs, attestationMode, clientGasPerMinute } = settings({});
+    expect(clientGasPerMinute).toBe(2_000_000_000);
     expect(discovery).toEqual(DEFAULT_DISCOVERY_LIMITS);
     expect(sandbox).toEqual(DEFAULT_SANDBOX_LIMITS);
     expect([maxBodyBytes, staleIfErrorMs, attestationMode]).toEqual([1_048_576, 86_400_000, "advisory"]);

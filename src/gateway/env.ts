@@ -35,6 +35,8 @@ export interface Settings {
   readonly authFailuresPerMinute: number;
   /** Every answer tells how long its steps took (`Server-Timing`): for an operator who looks into it, since callers see it too. */
   readonly serverTiming: boolean;
+  /** Gas that one client's tools may use a minute in one isolate before its further calls are answered 429. */
+  readonly clientGasPerMinute: number;
   /** `http://` origins on loopback addresses may be registered and called: for development. */
   readonly allowLoopbackOrigins: boolean;
   /** Web origins whose pages may call the gateway. */
@@ -158,6 +160,7 @@ const SETTINGS = z.object({
     .default(""),
   STALE_IF_ERROR_S: integer(86_400, 0, 30 * 86_400),
   AUTH_FAILURES_PER_MINUTE: integer(120, 1, 1_000_000),
+  CLIENT_GAS_PER_MINUTE: integer(2_000_000_000, 1),
   MAX_BODY_BYTES: integer(1_048_576, 1, 16 * 1_048_576),
 
   MAX_LLMS_BYTES: integer(D.llmsTxtBytes, 1),
@@ -186,6 +189,7 @@ const SETTINGS = z.object({
   GUEST_STACK_BYTES: integer(S.guestStackBytes, 16_384, 262_144),
   CALL_GAS: integer(S.callGas, 1),
   LOAD_GAS: integer(S.loadGas, 1),
+  GAS_EXHAUSTIONS_PER_MINUTE: integer(S.gasExhaustionsPerMinute, 1, 1_000),
   CALL_TIMEOUT_MS: integer(S.callTimeoutMs, 1, 300_000),
   MAX_IMAGE_BYTES: integer(S.imageBytes, 1),
   IMAGE_CACHE_BYTES: integer(S.imageCacheBytes, 0),
@@ -241,6 +245,7 @@ function parseSettings(env: Env): SettingsResult {
       staleIfErrorMs: value.STALE_IF_ERROR_S * 1000,
       authFailuresPerMinute: value.AUTH_FAILURES_PER_MINUTE,
       serverTiming: value.SERVER_TIMING === "true",
+      clientGasPerMinute: value.CLIENT_GAS_PER_MINUTE,
       allowLoopbackOrigins: value.ALLOW_LOOPBACK_ORIGINS === "true",
       allowedBrowserOrigins: new Set(value.ALLOWED_BROWSER_ORIGINS),
       publicHosts: value.PUBLIC_HOSTS,
@@ -270,6 +275,7 @@ function parseSettings(env: Env): SettingsResult {
         guestStackBytes: value.GUEST_STACK_BYTES,
         callGas: value.CALL_GAS,
         loadGas: value.LOAD_GAS,
+        gasExhaustionsPerMinute: value.GAS_EXHAUSTIONS_PER_MINUTE,
         imageBytes: value.MAX_IMAGE_BYTES,
         imageCacheBytes: value.IMAGE_CACHE_BYTES,
         callTimeoutMs: value.CALL_TIMEOUT_MS,

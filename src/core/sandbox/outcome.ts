@@ -5,6 +5,8 @@ import type { ToolDefinition } from "../skill.ts";
 export type GuestErrorCode =
   | "tool_error"
   | "gas_exhausted"
+  /** Exhausted its gas too often within a minute: not run at all. */
+  | "tool_suspended"
   | "out_of_memory"
   | "stack_overflow"
   | "timeout"

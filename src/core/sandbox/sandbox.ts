@@ -6,6 +6,7 @@ import { makeBaseImage } from "./base-image.ts";
 import { CallControl, CallStopped } from "./call-control.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { type Engine, layoutOf, PAGE_BYTES } from "./engine.ts";
+import { GasBreaker } from "./gas-breaker.ts";
 import { GuestRun } from "./guest-run.ts";
 import { type Image, imageBytes, takeImage } from "./image.ts";
 import { ByteLru } from "./image-cache.ts";
@@ -67,6 +68,14 @@ interface Loaded {
   readonly gasUsed: number;
 }
 
+interface RunOptions {
+  readonly capabilities: Capabilities;
+  readonly gas: number;
+  readonly options: CallOptions;
+  /** Asked when the call's turn has come; a failure is its outcome, and nothing runs. */
+  readonly refuse?: () => GuestFailure | null;
+}
+
 type LoadResult = { readonly ok: true; readonly loaded: Loaded } | GuestFailure;
 
 /**
@@ -86,6 +95,7 @@ export class Sandbox {
   readonly #random: (() => number) | undefined;
   readonly #pool: Pool;
   readonly #images: ByteLru<Loaded>;
+  readonly #breaker: GasBreaker;
   #baseImage: Image | null = null;
 
   constructor(options: SandboxOptions) {
@@ -94,6 +104,7 @@ export class Sandbox {
     this.#now = options.now ?? Date.now;
     this.#random = options.random;
     this.#images = new ByteLru(options.limits.imageCacheBytes, ({ image }) => imageBytes(image));
+    this.#breaker = new GasBreaker(options.limits.gasExhaustionsPerMinute);
     this.#pool = new Pool({
       limits: options.limits,
       now: this.#now,
@@ -131,17 +142,24 @@ export class Sandbox {
 
   /**
    * Calls a tool's handler with `args`, under `callGas` units and `callTimeoutMs`. Loads the script first where its image
-   * is not cached.
+   * is not cached. A script that exhausted its gas `gasExhaustionsPerMinute` times within a minute, for any caller of its
+   * origin (`options.tenant`), is not run for a minute: `tool_suspended`.
    *
    * @throws {PoolExhausted}
    */
-  call(tool: Tool, args: Json, capabilities: Capabilities, options: CallOptions = {}): Promise<CallOutcome> {
-    const key = toolKey(tool);
-    return this.#run(key, (lease) => this.#loadTool(lease, tool, this.#limits.loadGas), args, {
+  async call(tool: Tool, args: Json, capabilities: Capabilities, options: CallOptions = {}): Promise<CallOutcome> {
+    const suspendable = `${options.tenant?.origin ?? ""} ${tool.sha256}`;
+    const refusal = this.#suspension(suspendable);
+    if (refusal !== null) return refusal;
+    const outcome = await this.#run(toolKey(tool), (lease) => this.#loadTool(lease, tool, this.#limits.loadGas), args, {
       capabilities,
       gas: this.#limits.callGas,
       options,
+      // Others that ran while this call waited for its turn may have been the last.
+      refuse: () => this.#suspension(suspendable),
     });
+    if (!outcome.ok && outcome.code === "gas_exhausted") this.#breaker.record(suspendable, this.#now());
+    return outcome;
   }
 
   /**
@@ -179,9 +197,11 @@ export class Sandbox {
     key: string,
     load: (lease: Lease) => { value: LoadResult; reusable: boolean },
     input: Json,
-    { capabilities, gas, options }: { capabilities: Capabilities; gas: number; options: CallOptions },
+    { capabilities, gas, options, refuse }: RunOptions,
   ): Promise<CallOutcome> {
     return this.#withInstance<CallOutcome>(options, async (lease) => {
+      const refusal = refuse?.() ?? null;
+      if (refusal !== null) return { value: refusal, reusable: true };
       let loaded = this.#images.get(key);
       if (loaded === undefined) {
         const { value: result, reusable } = load(lease);
@@ -195,6 +215,14 @@ export class Sandbox {
       const reusable = !run.poisoned && control.stopped === null;
       return { value: this.#callOutcome(run, answer), reusable };
     });
+  }
+
+  #suspension(key: string): GuestFailure | null {
+    const ms = this.#breaker.remainingMs(key, this.#now());
+    if (ms === 0) return null;
+    const often = `${this.#limits.gasExhaustionsPerMinute} times within a minute`;
+    const message = `tool suspended: it exhausted its gas ${often}; call it again in ${Math.ceil(ms / 1000)} s`;
+    return { ok: false, code: "tool_suspended", message, gasUsed: 0 };
   }
 
   #callOutcome(run: GuestRun, answer: GuestAnswer | GuestFailure): CallOutcome {

@@ -11,22 +11,56 @@ export interface Place {
   seenAt: number;
 }
 
+/** How many instances are out, and how many of them each client and each origin holds. */
+export class Holdings {
+  #count = 0;
+  readonly #clients = new Map<string, number>();
+  readonly #origins = new Map<string, number>();
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Notes that one went out to the tenant (`change` 1), or came back (-1). */
+  note(tenant: Tenant | undefined, change: 1 | -1): void {
+    this.#count += change;
+    if (tenant === undefined) return;
+    add(this.#clients, tenant.client, change);
+    add(this.#origins, tenant.origin, change);
+  }
+
+  /** What the tenant's client or its origin holds, whichever is more. */
+  most(tenant: Tenant | undefined): number {
+    if (tenant === undefined) return 0;
+    return Math.max(this.#clients.get(tenant.client) ?? 0, this.#origins.get(tenant.origin) ?? 0);
+  }
+}
+
+function add(counts: Map<string, number>, key: string, change: number): void {
+  const count = (counts.get(key) ?? 0) + change;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+}
+
 /** A waiter that has not looked for this long is gone: its request was cancelled and its timer never fires. */
 const GONE_AFTER_MS = 250;
 
 /**
- * The order in which waiters may take an instance: first come, first served, except that no client and no origin holds
- * more than half of the pool while another one waits.
+ * The order in which waiters may take an instance: first come, first served, within shares. A client and an origin have a claim to half of
+ * the pool. Beyond it they take what nobody with a claim waits for, and never the last quarter: so a newcomer finds an instance at once,
+ * however many calls a neighbour keeps waiting for a slow publisher. Work without a tenant is our own and always has a claim.
  */
 export class WaitingLine {
   readonly #poolSize: number;
   readonly #share: number;
+  readonly #reserve: number;
   readonly #now: () => number;
-  #places: Place[] = [];
+  readonly #places: Place[] = [];
 
   constructor(poolSize: number, now: () => number) {
     this.#poolSize = poolSize;
     this.#share = Math.max(1, Math.floor(poolSize / 2));
+    this.#reserve = poolSize / 4;
     this.#now = now;
   }
 
@@ -41,42 +75,41 @@ export class WaitingLine {
   }
 
   leave(place: Place): void {
-    this.#places = this.#places.filter((other) => other !== place);
+    const at = this.#places.indexOf(place);
+    if (at >= 0) this.#places.splice(at, 1);
   }
 
   seen(place: Place): void {
     place.seenAt = this.#now();
   }
 
-  /** Whether this waiter (`null`: a newcomer) may take one of the free instances now. */
-  mayPass(place: Place | null, tenant: Tenant | undefined, holders: Iterable<Tenant | undefined>): boolean {
-    if (this.#places.length > 0) {
-      const gone = this.#now() - GONE_AFTER_MS;
-      this.#places = this.#places.filter((other) => other === place || other.seenAt >= gone);
+  /**
+   * Whether this waiter (`null`: a newcomer) may take one of the free instances now.
+   */
+  mayPass(place: Place | null, tenant: Tenant | undefined, held: Holdings): boolean {
+    const free = this.#poolSize - held.count;
+    const claims = held.most(tenant) < this.#share;
+    // A hundred waiters look in turn: as long as nothing is free for them, looking must cost next to nothing.
+    if (free <= 0 || (!claims && free - 1 <= this.#reserve)) return false;
+    this.#forgetGone(place);
+    let before = place === null;
+    let ahead = 0;
+    for (let index = this.#places.length - 1; index >= 0; index--) {
+      const other = this.#places[index];
+      if (other === place) before = true;
+      else if (held.most(other?.tenant) < this.#share) {
+        if (!claims) return false;
+        if (before) ahead++;
+      } else if (!claims && before) ahead++;
     }
-    const others = this.#places.filter((other) => other !== place);
-    if (others.length === 0) return true;
-    const held = [...holders];
-    const competes = others.some((other) => this.#differs(other.tenant, tenant));
-    if (competes && this.#atShare(tenant, held)) return false;
-    const before = place === null ? others : this.#places.slice(0, this.#places.indexOf(place));
-    const ahead = before.filter((other) => {
-      const rivals =
-        this.#differs(other.tenant, tenant) || others.some((third) => this.#differs(third.tenant, other.tenant));
-      return !(rivals && this.#atShare(other.tenant, held));
-    });
-    return ahead.length < this.#poolSize - held.length;
+    return claims ? ahead < free : free - 1 - ahead > this.#reserve;
   }
 
-  #differs(one: Tenant | undefined, other: Tenant | undefined): boolean {
-    return one?.client !== other?.client || one?.origin !== other?.origin;
-  }
-
-  /** Whether a tenant's client or origin holds half of the pool. */
-  #atShare(tenant: Tenant | undefined, held: readonly (Tenant | undefined)[]): boolean {
-    if (tenant === undefined) return false;
-    const sameClient = held.filter((holder) => holder?.client === tenant.client).length;
-    const sameOrigin = held.filter((holder) => holder?.origin === tenant.origin).length;
-    return sameClient >= this.#share || sameOrigin >= this.#share;
+  #forgetGone(looking: Place | null): void {
+    const gone = this.#now() - GONE_AFTER_MS;
+    for (let index = this.#places.length - 1; index >= 0; index--) {
+      const place = this.#places[index];
+      if (place !== undefined && place !== looking && place.seenAt < gone) this.#places.splice(index, 1);
+    }
   }
 }

@@ -24,6 +24,52 @@ export function budgetSuite({ engines, it, expect }: Suite): void {
       }
     });
 
+    it(`[budget:gas-exhaustions] a script that exhausts its gas five times in a minute is not run for a minute${on}`, async () => {
+      let now = 1_000_000;
+      const limits = { ...DEFAULT_SANDBOX_LIMITS, callGas: 100_000 };
+      const sandbox = new Sandbox({ engine, limits, now: () => now });
+      const burning = handler("host.fetchOrigin('/'); for (;;) {}");
+      let runs = 0;
+      const origin: Capabilities = {
+        fetchOrigin: async () => {
+          runs++;
+          return fetchAnswer("");
+        },
+      };
+      const tenant = { client: "c", origin: "https://o.example" };
+      const call = (client = "c") => sandbox.call(burning, {}, origin, { tenant: { ...tenant, client } });
+      for (let i = 0; i < 5; i++) expect(await call(`c${i}`)).toMatchObject({ code: "gas_exhausted" });
+      expect(runs).toEqual(5);
+      // Nothing runs, whoever calls.
+      expect(await call()).toEqual({
+        ok: false,
+        code: "tool_suspended",
+        message: "tool suspended: it exhausted its gas 5 times within a minute; call it again in 60 s",
+        gasUsed: 0,
+      });
+      expect(runs).toEqual(5);
+      // Other tools go on, and so does the same script of another origin, which another client could not have spoilt.
+      expect(await sandbox.call(SUM, { a: 1, b: 1 }, {}, { tenant })).toMatchObject({ value: 2 });
+      const elsewhere = { tenant: { client: "c", origin: "https://p.example" } };
+      expect(await sandbox.call(burning, {}, origin, elsewhere)).toMatchObject({ code: "gas_exhausted" });
+      now += 59_999;
+      expect(await call()).toMatchObject({ code: "tool_suspended" });
+      expect(runs).toEqual(6);
+      now += 1;
+      expect(await call()).toMatchObject({ code: "gas_exhausted" });
+      expect(runs).toEqual(7);
+    });
+
+    it(`[budget:gas-exhaustions] calls that waited while their tool was suspended do not run either${on}`, async () => {
+      const sandbox = newSandbox(engine, { callGas: 100_000, poolSize: 1 });
+      const burning = handler("for (;;) {}");
+      const outcomes = await Promise.all(Array.from({ length: 8 }, () => sandbox.call(burning, {}, {})));
+      const codes = outcomes.map((outcome) => (outcome.ok ? "ok" : outcome.code));
+      expect(codes.filter((code) => code === "gas_exhausted").length).toEqual(5);
+      expect(codes.filter((code) => code === "tool_suspended").length).toEqual(3);
+      expect(await sandbox.call(SUM, { a: 1, b: 1 }, {})).toMatchObject({ value: 2 });
+    });
+
     it(`[budget:load-gas] loading may use exactly its gas, not one unit more${on}`, async () => {
       const tool = script(
         'let n = 0; for (let i = 0; i < 1000; i++) n += i; registerTool({ name: "t", handler() { return n } })',

@@ -95,53 +95,77 @@ export function poolSuite({ engines, it, expect }: Suite): void {
       expect(await late).toMatchObject({ ok: true, value: 2 });
     });
 
-    it(`a client holds at most half of the pool while another waits${on}`, async () => {
-      const sandbox = newSandbox(engine, { poolSize: 4 });
+    it(`[budget:pool-share] a client's calls that wait for a slow origin leave another's an instance at once${on}`, async () => {
+      const sandbox = newSandbox(engine, { poolSize: 8 });
       const gate = new Gate();
       const call = (client: string, origin: string, path: string) =>
         sandbox.call(WAIT, { path }, gate.capabilities, { tenant: { client, origin } });
-      const greedy = Array.from({ length: 8 }, (_, i) => call("greedy", "o1", `/greedy${i}`));
-      await gate.begun(4); // nobody else waits: it may have all
-      const modest = Array.from({ length: 4 }, (_, i) => call("modest", "o2", `/modest${i}`));
-      await sleep(20);
-      expect(gate.started.length).toEqual(4);
-      // The first two that come free go to the other client, although four calls of the greedy one came before.
-      gate.open("/greedy0");
+      const greedy = Array.from({ length: 20 }, (_, i) => call("greedy", "o1", `/greedy${i}`));
+      // Half of the pool and, while a quarter stays free beyond it, one more.
       await gate.begun(5);
+      await sleep(30);
+      expect(gate.started.length).toEqual(5);
+      // Nobody else waits, and yet there is room at once.
+      expect(await sandbox.call(SUM, { a: 2, b: 3 }, {}, { tenant: { client: "modest", origin: "o2" } })).toMatchObject(
+        {
+          value: 5,
+        },
+      );
+      const modest = Array.from({ length: 4 }, (_, i) => call("modest", "o2", `/modest${i}`));
+      await sleep(30);
+      expect(gate.started.slice(5)).toEqual(["/modest0", "/modest1", "/modest2"]);
+      // The greedy one has more than its half: what it gives back goes to the other, although fifteen of its calls came before.
+      gate.open("/greedy0");
+      await gate.begun(9);
+      expect(gate.started[8]).toEqual("/modest3");
+      // Now each holds half, and what comes free goes to the one whose share it was.
       gate.open("/greedy1");
-      await gate.begun(6);
-      expect(gate.started.slice(4)).toEqual(["/modest0", "/modest1"]);
-      // Now each holds half. What comes free goes to the one whose share it was.
-      gate.open("/modest0");
-      await gate.begun(7);
-      gate.open("/greedy2");
-      await gate.begun(8);
-      expect(gate.started.slice(6)).toEqual(["/modest2", "/greedy4"]);
-      for (let opened = 0; opened < 12; opened++) {
-        await gate.begun(Math.min(12, opened + 1));
+      await gate.begun(10);
+      expect(gate.started[9]).toEqual("/greedy5");
+      for (let opened = 0; opened < 24; opened++) {
+        await gate.begun(Math.min(24, opened + 1));
         gate.open(gate.started[opened] ?? "");
       }
       const outcomes = await Promise.all([...greedy, ...modest]);
       expect(outcomes.every((outcome) => outcome.ok)).toEqual(true);
     });
 
-    it(`an origin holds at most half of the pool while another waits${on}`, async () => {
+    it(`[budget:pool-share] an origin's calls by many clients leave another origin an instance at once${on}`, async () => {
       const sandbox = newSandbox(engine, { poolSize: 2 });
       const gate = new Gate();
       const call = (client: string, origin: string, path: string) =>
         sandbox.call(WAIT, { path }, gate.capabilities, { tenant: { client, origin } });
       const popular = Array.from({ length: 4 }, (_, i) => call(`client${i}`, "popular", `/p${i}`));
-      await gate.begun(2);
+      await gate.begun(1);
       const other = call("client9", "other", "/o");
-      await sleep(20);
-      gate.open("/p0");
-      await gate.begun(3);
-      expect(gate.started[2]).toEqual("/o");
-      for (let opened = 1; opened < 5; opened++) {
+      await gate.begun(2);
+      expect(gate.started).toEqual(["/p0", "/o"]);
+      for (let opened = 0; opened < 5; opened++) {
         await gate.begun(opened + 1);
         gate.open(gate.started[opened] ?? "");
       }
       expect((await Promise.all([...popular, other])).every((outcome) => outcome.ok)).toEqual(true);
+    });
+
+    it(`calls that ask nothing of the host follow each other without a timer, however many at once${on}`, async () => {
+      const sandbox = newSandbox(engine, { poolSize: 2 });
+      await sandbox.call(SUM, { a: 0, b: 0 }, {});
+      let timers = 0;
+      const { setTimeout: original } = globalThis;
+      // Counts, and lets through.
+      globalThis.setTimeout = ((...parameters: Parameters<typeof setTimeout>) => {
+        timers++;
+        return original(...parameters);
+      }) as typeof setTimeout;
+      try {
+        const outcomes = await Promise.all(Array.from({ length: 64 }, (_, a) => sandbox.call(SUM, { a, b: 1 }, {})));
+        expect(outcomes.map((outcome) => outcome.ok && outcome.value)).toEqual(
+          Array.from({ length: 64 }, (_, a) => a + 1),
+        );
+      } finally {
+        globalThis.setTimeout = original;
+      }
+      expect(timers).toEqual(0);
     });
 
     it(`an overdue lease is discarded by the next taker${on}`, async () => {

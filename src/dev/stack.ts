@@ -17,6 +17,8 @@ export interface StackOptions {
   readonly stateDir?: string;
   /** Settings of the gateway, over those of wrangler.toml and of a local run. */
   readonly vars?: Readonly<Record<string, string>>;
+  /** The publishers that the gateway gets to know; all of them unless said. The others run, unknown to it. */
+  readonly onboard?: readonly PublisherName[];
   /** Says what is happening; silent unless given. */
   readonly onProgress?: (sentence: string) => void;
   /** Hears every line of the gateway's log, which goes to `gateway.log` in the state folder in any case. */
@@ -30,7 +32,7 @@ export interface Stack {
   readonly port: number;
   readonly adminToken: string;
   readonly clientToken: string;
-  /** The publishers' origins, and their ids and probes at the gateway. */
+  /** The publishers' origins, and the ids and probes that those onboarded have at the gateway. */
   readonly origins: Readonly<Record<PublisherName, string>>;
   readonly originIds: Readonly<Record<PublisherName, string>>;
   readonly probes: Readonly<Record<PublisherName, ProbeResult>>;
@@ -110,7 +112,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const admin = new AdminClient(gateway.url, credentials.adminToken);
     const originIds: Partial<Record<PublisherName, string>> = {};
     const probes: Partial<Record<PublisherName, ProbeResult>> = {};
-    for (const name of PUBLISHERS) {
+    for (const name of options.onboard ?? PUBLISHERS) {
       const { id, probe } = await onboardOrigin(admin, publishers.origins[name]);
       originIds[name] = id;
       probes[name] = probe;

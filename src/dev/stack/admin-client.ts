@@ -17,7 +17,12 @@ export class AdminError extends Error {
 export interface ProbeResult {
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly skills: readonly { readonly publicName: string; readonly approvedAt: number | null }[];
-  readonly rejected: readonly { readonly name: string; readonly subject: string; readonly code: string }[];
+  readonly rejected: readonly {
+    readonly scope: string | null;
+    readonly name: string;
+    readonly subject: string;
+    readonly code: string;
+  }[];
 }
 
 /** The calls of the admin API that setting up a local stack needs. Each throws an {@link AdminError} when refused. */

@@ -8,7 +8,7 @@ import { authenticate } from "./auth/authenticate.ts";
 import { browserOrigins } from "./cors.ts";
 import { GatewayError } from "./errors.ts";
 import { healthz, readyz } from "./health.ts";
-import { chooseOrigin, fetchRelease, limitCalls, readMessage, requireGrant, serveMcp } from "./mcp.ts";
+import { chooseOrigin, fetchRelease, limitCalls, limitGas, readMessage, requireGrant, serveMcp } from "./mcp.ts";
 import { metrics } from "./metrics/metrics.ts";
 import {
   answerError,
@@ -49,7 +49,10 @@ export function createApp(): Hono<GatewayContext> {
 
   for (const path of ["/mcp", "/mcp/*"]) {
     app.use(path, route(path), browserOrigins);
-    app.post(path, inOrder(authenticate, limitCalls, readMessage, chooseOrigin, requireGrant, fetchRelease, serveMcp));
+    app.post(
+      path,
+      inOrder(authenticate, limitCalls, readMessage, limitGas, chooseOrigin, requireGrant, fetchRelease, serveMcp),
+    );
     app.all(path, only("POST, OPTIONS"));
   }
 

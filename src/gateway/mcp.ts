@@ -6,6 +6,7 @@ import { VERSION } from "../core/version.ts";
 import { rateHeaders, takeCall } from "./auth/limit.ts";
 import { policyOf } from "./auth/policy.ts";
 import { GatewayError } from "./errors.ts";
+import { clientGas } from "./fair-shares/client-gas.ts";
 import type { RequestLog } from "./log.ts";
 import { checkMcpHeaders, readJsonText } from "./mcp-body.ts";
 import { answerJsonRpc, loggedMethod, readJsonRpc } from "./mcp-message.ts";
@@ -37,6 +38,19 @@ export const readMessage: Step = async (c) => {
   c.get("log").method = loggedMethod(message);
   c.get("log").traceId = message.kind === "response" ? null : (traceParent(message.params)?.traceId ?? null);
   return undefined;
+};
+
+/** Refuses tool calls of a client whose tools computed more than its share of the last minute. */
+export const limitGas: Step = (c) => {
+  const message = c.get("message");
+  if (message.kind !== "request" || message.method !== "tools/call") return undefined;
+  const { clientGasPerMinute } = c.get("settings");
+  const wait = clientGas.retryAfterMs(c.get("client").clientId, clientGasPerMinute, Date.now());
+  if (wait === 0) return undefined;
+  throw new GatewayError("rate_limited", {
+    message: `This client's tools used their ${clientGasPerMinute} units of gas a minute.`,
+    retryAfter: wait / 1000,
+  });
 };
 
 /** Finds out which publisher is meant. */
@@ -77,6 +91,7 @@ export const fetchRelease: Step = async (c) => {
 export const serveMcp: Step = (c) => {
   const log = c.get("log");
   const settings = c.get("settings");
+  const { clientId } = c.get("client");
   const policy = { status: c.get("originPolicy").status, granted: true };
   const catalog = admit(c.get("release"), policy, Date.now());
   if (catalog.skills.length === 0) throw new GatewayError("no_skills");
@@ -85,8 +100,11 @@ export const serveMcp: Step = (c) => {
     fetch: publisherFetch(c.env),
     limits: settings.sandbox,
     serverInfo: SERVER_INFO,
-    client: c.get("client").clientId,
-    onCall: (report) => noteOutcome(log, report),
+    client: clientId,
+    onCall: (report) => {
+      noteOutcome(log, report);
+      clientGas.charge(clientId, report.gasUsed, Date.now());
+    },
   });
   return log.time("serve", () => answerJsonRpc(c, provider));
 };

@@ -12,6 +12,7 @@ const ECHO = `registerTool({
   name: "fetch_twice",
   handler() { return [host.fetchOrigin("/api/one").body, host.fetchOrigin("/api/two").body]; },
 });`;
+const BURN = `registerTool({ name: "burn", handler() { for (;;) {} } })`;
 const SLOW = `registerTool({
   name: "slow",
   async handler() { return (await host.fetchOrigin("/api/slow")).body; },
@@ -56,7 +57,12 @@ async function answer(url, kind) {
   const tools =
     kind === "laborious"
       ? LABORIOUS
-      : { sum_numbers: SUM, fetch_twice: ECHO, ...(kind === "slow" ? { slow: SLOW } : {}) };
+      : {
+          sum_numbers: SUM,
+          fetch_twice: ECHO,
+          ...(kind === "slow" ? { slow: SLOW } : {}),
+          ...(kind === "burning" ? { burn: BURN } : {}),
+        };
   switch (url.pathname) {
     case "/llms.txt":
       if (kind === "lazy") await new Promise((resolve) => setTimeout(resolve, 300));

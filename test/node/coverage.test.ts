@@ -7,7 +7,7 @@ import { ERRORS } from "../../src/gateway/errors.ts";
 const ROOT = new URL("../..", import.meta.url).pathname;
 
 /** The severe faults of the reference gateway that these parts could have. */
-const SEVERE_FAULTS = ["10.1-A", "10.1-B", "10.1-E", "10.1-F", "10.1-G", "10.1-H", "10.1-I"];
+const SEVERE_FAULTS = ["10.1-A", "10.1-B", "10.1-D", "10.1-E", "10.1-F", "10.1-G", "10.1-H", "10.1-I"];
 
 /**
  * Its other faults that these parts could have. Those of the lock file, the stdio runtime and `--serve`, of the browser runtime, of
@@ -15,6 +15,7 @@ const SEVERE_FAULTS = ["10.1-A", "10.1-B", "10.1-E", "10.1-F", "10.1-G", "10.1-H
  */
 const OTHER_FAULTS = [
   "10.2-stampede",
+  "10.2-deploy-race",
   "10.2-discovery-deadline",
   "10.2-wall-deadline",
   "10.2-promise-jobs",

@@ -131,6 +131,30 @@ describe("a discovery after another one", () => {
   });
 });
 
+describe("DiscoveryCache", () => {
+  it("forgets what one discovery did not use", () => {
+    const cache = newCache();
+    const failed = { ok: false, code: "load_failed", message: "It failed." } as const;
+    for (const key of ["used", "unused"]) {
+      cache.keepDefinition(key, failed);
+      cache.keepTooLittleGas(key, 1);
+    }
+    cache.turn(new Set(["file"]));
+    expect([cache.definition("used"), cache.tooLittleGas("used"), cache.isConfirmed("file")]).toEqual([
+      failed,
+      1,
+      true,
+    ]);
+    cache.turn(new Set());
+    expect([cache.definition("used"), cache.tooLittleGas("used"), cache.isConfirmed("file")]).toEqual([
+      failed,
+      1,
+      false,
+    ]);
+    expect([cache.definition("unused"), cache.tooLittleGas("unused")]).toEqual([undefined, 0]);
+  });
+});
+
 describe("a deploy during a discovery", () => {
   /** Serves an old `llms.txt` once, then the one that fits the files. */
   async function deploying(): Promise<Publisher> {

@@ -1,7 +1,7 @@
 import type { Release } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import { FRESH_MS, type HubState, SERVABLE_MS } from "../durable/origin-hub.ts";
-import type { Env } from "../env.ts";
+import { FRESH_MS, type HubAnswer, type HubState, SERVABLE_MS } from "../durable/origin-hub.ts";
+import { type Env, readSettings } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import { LruCache } from "../lru.ts";
 import { ColoCache } from "./colo-cache.ts";
@@ -131,7 +131,13 @@ export class ReleaseCache {
   }
 
   async #askHub(env: Env, origin: CanonicalOrigin, { entry, waitUntil }: AskOptions): Promise<Found> {
-    const answer = await askHub(env, origin, entry?.version ?? null);
+    let answer: HubAnswer;
+    try {
+      answer = await askHub(env, origin, entry?.version ?? null);
+    } catch (error) {
+      if (entry !== undefined && isLastKnownGood(env, entry)) return { state: "stale", release: entry.release };
+      throw error;
+    }
     if (!answer.ok) {
       // An origin that answers and offers nothing has withdrawn what it offered.
       if (answer.failure.code === "no_skills") {
@@ -149,6 +155,13 @@ export class ReleaseCache {
     if (this.#colo !== null) waitUntil(this.#colo.store(origin, { version, fetchedAt }, packed));
     return { state, release };
   }
+}
+
+/** Where the hub itself does not answer, what the isolate holds is as good as what the hub would serve of a failing origin. */
+function isLastKnownGood(env: Env, { release }: Entry): boolean {
+  const answer = readSettings(env);
+  const age = Date.now() - release.fetchedAt;
+  return answer.ok && age >= 0 && age <= answer.settings.staleIfErrorMs;
 }
 
 /** The cache of this isolate. */

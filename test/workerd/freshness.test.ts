@@ -1,0 +1,117 @@
+import { evictDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { CanonicalOrigin } from "../../src/core/origin.ts";
+import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
+import { askHub } from "../../src/gateway/releases/hub-client.ts";
+import { releases } from "../../src/gateway/releases/release-cache.ts";
+import { addClient, addOrigin, become, callTool, env, mcp, migrate, result, rpc, seen } from "./gateway-fixture.ts";
+
+beforeAll(migrate);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function served(kind = "good") {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const { token } = await addClient();
+  const { origin, host } = await addOrigin(kind);
+  const path = mcp(origin);
+  return {
+    origin: origin as CanonicalOrigin,
+    host,
+    token,
+    path,
+    list: (bindings: Record<string, unknown> = {}) => rpc(path, "tools/list", { token, bindings }),
+    call: async (name: string) => (await result(await callTool(path, token, name))).structuredContent,
+  };
+}
+
+const state = ({ headers }: Response) => headers.get("X-Gw-Discovery");
+const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
+
+describe("freshness, through the whole gateway", () => {
+  it("[10.1-D] serves skills of one name under their scopes from every layer, and runs each one's own code", async () => {
+    const { origin, host, list, call } = await served("scoped");
+    const hub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+    const layers: readonly [string, () => Promise<unknown> | undefined][] = [
+      ["miss", () => undefined],
+      ["hit", () => undefined],
+      ["l2", async () => releases.clear()],
+      [
+        "hub",
+        async () => {
+          releases.clear();
+          await new ColoCache().forget(origin);
+          await evictDurableObject(hub);
+        },
+      ],
+      [
+        "stale",
+        async () => {
+          await become(host, "down");
+          pass(105_001);
+        },
+      ],
+    ];
+    for (const [layer, prepare] of layers) {
+      await prepare();
+      const answer = await list();
+      expect(state(answer)).toBe(layer);
+      const { tools } = (await result(answer)) as { tools: { name: string }[] };
+      expect(tools.map(({ name }) => name)).toEqual(["alpha__s", "beta__s", "s"]);
+      expect(await call("alpha__s")).toEqual({ result: "of alpha" });
+      expect(await call("beta__s")).toEqual({ result: "of beta" });
+      expect(await call("s")).toEqual({ result: "of none" });
+    }
+  });
+
+  it("[code:discovery_failed] serves the last known good while the origin is down, and 502 once it is older than a day", async () => {
+    const { host, list } = await served();
+    await list();
+    await become(host, "down");
+    const at = Date.now();
+    for (const [age, expected] of [
+      [105_000, "200 hit"],
+      [105_001, "200 stale"],
+      [86_400_000, "200 stale"],
+      [86_400_001, "502 miss"],
+    ] as const) {
+      vi.setSystemTime(at + age);
+      const answer = await list();
+      expect(`${answer.status} ${state(answer)}`).toBe(expected);
+    }
+    await become(host, "good");
+    pass(10_001);
+    expect((await list()).status).toBe(200);
+  });
+
+  it("serves what the isolate holds where the hub does not answer, as long as the hub would", async () => {
+    const { list } = await served();
+    await list();
+    const at = Date.now();
+    for (const [age, expected] of [
+      [105_001, "200 stale"],
+      [86_400_000, "200 stale"],
+      [86_400_001, "502 miss"],
+    ] as const) {
+      vi.setSystemTime(at + age);
+      const answer = await list({ ORIGIN_HUB: env.BROKEN_OBJECT });
+      expect(`${answer.status} ${state(answer)}`).toBe(expected);
+    }
+  });
+
+  it("goes on over midnight UTC as at any other time", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const midnight = Math.ceil(Date.now() / 86_400_000) * 86_400_000;
+    vi.setSystemTime(midnight - 10_000);
+    const { list, host, origin } = await served();
+    expect(state(await list())).toBe("miss");
+    for (const at of [midnight - 1, midnight, midnight + 1]) {
+      vi.setSystemTime(at);
+      expect(state(await list())).toBe("hit");
+      expect(await askHub(env, origin, null)).toMatchObject({ state: "hub", fetchedAt: midnight - 10_000 });
+    }
+    expect(await seen(host, "/llms.txt")).toBe(1);
+  });
+});

@@ -22,7 +22,8 @@ const CASES: readonly Published[] = HOSTILE_CASES.map((hostile, index) => ({ hos
 
 /** What a client reads for each way a call can end; the last three say what the guest or the engine said. */
 const SENTENCES: Partial<Record<GuestErrorCode, RegExp>> = {
-  gas_exhausted: /gas exhausted/,
+  // Where a tool is called again and again, it is suspended in the end.
+  gas_exhausted: /gas exhausted|tool suspended/,
   out_of_memory: /out of memory/,
   stack_overflow: /stack/,
   did_not_settle: /settle/,

@@ -33,10 +33,9 @@ export function completeAnswer(
   status: number,
   own: Readonly<Record<string, string>>,
 ): Response {
-  const headers: Record<string, string> = { ...DEFAULT_HEADERS };
+  const headers: Record<string, string> = { ...DEFAULT_HEADERS, ...SECURE_HEADERS };
   // The MCP core writes names in lower case, and a record must not hold a name twice.
   for (const name in own) headers[name === "cache-control" ? "Cache-Control" : name] = own[name] ?? "";
-  for (const name in SECURE_HEADERS) headers[name] = SECURE_HEADERS[name] ?? "";
   for (const [name, value] of c.get("answerHeaders")) if (HEADER_VALUE.test(value)) headers[name] = value;
   c.set("isComplete", true);
   return new Response(body, { status, headers });

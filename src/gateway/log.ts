@@ -37,17 +37,20 @@ export class RequestLog {
   time<T>(step: Step, work: () => T | Promise<T>): T | Promise<T>;
   time<T>(step: Step, work: () => T | Promise<T>): T | Promise<T> {
     const startedAt = Date.now();
-    const end = () => {
-      this.#steps[step] = Date.now() - startedAt;
-    };
+    let result: T | Promise<T> | undefined;
     try {
-      const result = work();
-      if (result instanceof Promise) return result.finally(end);
-      end();
-      return result;
-    } catch (error) {
-      end();
-      throw error;
+      result = work();
+    } finally {
+      if (!(result instanceof Promise)) this.#steps[step] = Date.now() - startedAt;
+    }
+    return result instanceof Promise ? this.#timeRest(step, startedAt, result) : result;
+  }
+
+  async #timeRest<T>(step: Step, startedAt: number, result: Promise<T>): Promise<T> {
+    try {
+      return await result;
+    } finally {
+      this.#steps[step] = Date.now() - startedAt;
     }
   }
 

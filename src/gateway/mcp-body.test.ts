@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readJsonText } from "./mcp-body.ts";
+import { checkMcpHeaders, readJsonText } from "./mcp-body.ts";
 
 function request(body: BodyInit, headers: Record<string, string> = {}): Request {
   return new Request("https://gate.example/mcp", {
@@ -47,4 +47,23 @@ it.each([undefined, "8x", "1e3"])("a body with the length %s is read against the
     readJsonText(request(chunks('"1234', '56"'), headers), cap).catch((error: { code: string }) => error.code);
   expect(await outcome(7)).toBe("too_large");
   expect(await outcome(8)).toBe('"123456"');
+});
+
+describe("checkMcpHeaders", () => {
+  const MODERN = { "Mcp-Method": "tools/call" };
+  it.each([
+    ["mcp-protocol-version", {}],
+    ["mcp-name", {}],
+    ["mcp-session-id", {}],
+    ["mcp-method", {}],
+    ["mcp-param-region", MODERN],
+  ])("[code:bad_header] refuses %s above 8,192 characters and no shorter one", (name, others) => {
+    const check = (length: number) => checkMcpHeaders(new Headers({ ...others, [name]: "n".repeat(length) }));
+    expect(() => check(8_193)).toThrow(name);
+    expect(() => check(8_192)).not.toThrow();
+  });
+
+  it("leaves other headers alone", () => {
+    expect(() => checkMcpHeaders(new Headers({ ...MODERN, "X-Other": "n".repeat(9_000) }))).not.toThrow();
+  });
 });

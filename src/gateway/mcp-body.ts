@@ -64,12 +64,18 @@ const MAX_MCP_HEADER_CHARS = 8_192;
  * @throws {GatewayError} `bad_header`.
  */
 export function checkMcpHeaders(headers: Headers): void {
-  for (const [name, value] of headers) {
-    if (name.startsWith("mcp-") && value.length > MAX_MCP_HEADER_CHARS) {
-      // The name may be anything a token may be, but it is short and visible ASCII.
-      throw new GatewayError("bad_header", {
-        message: `The header ${name.slice(0, 64)} is longer than ${MAX_MCP_HEADER_CHARS} characters.`,
-      });
-    }
-  }
+  for (const name of MCP_HEADERS) checkLength(name, headers.get(name));
+  // The others mirror arguments. Where this one is missing nothing reads them, and to look at every header is slow.
+  if (!headers.has("Mcp-Method")) return;
+  for (const [name, value] of headers) if (name.startsWith("mcp-")) checkLength(name, value);
+}
+
+const MCP_HEADERS = ["mcp-protocol-version", "mcp-name", "mcp-session-id"];
+
+function checkLength(name: string, value: string | null): void {
+  if (value === null || value.length <= MAX_MCP_HEADER_CHARS) return;
+  // The name may be anything a token may be, but it is short and visible ASCII.
+  throw new GatewayError("bad_header", {
+    message: `The header ${name.slice(0, 64)} is longer than ${MAX_MCP_HEADER_CHARS} characters.`,
+  });
 }

@@ -180,7 +180,8 @@ it("[budget:discovery-deadline] holds while definitions are read, and other work
   const others = setInterval(() => {
     turns += 1;
   }, 1);
-  const release = await run(publisher, { gas: 1e10, deadlineMs: 300 }, { sandbox: createTestSandbox() });
+  // Enough for several turns on a busy machine, and not enough for all of it on an idle one.
+  const release = await run(publisher, { gas: 1e10, deadlineMs: 1_500 }, { sandbox: createTestSandbox() });
   clearInterval(others);
   expect(turns).toBeGreaterThan(3);
   expect(new Set(release.rejected.map(({ code }) => code))).toEqual(new Set(["deferred"]));

@@ -24,7 +24,7 @@ export interface DiscoveryLimits {
   readonly gas: number;
 }
 
-/** Bounds of the sandbox. Sizes are bytes, times milliseconds, gas in units of one wasm loop iteration. */
+/** Bounds of the sandbox. Sizes are bytes, times milliseconds, gas in units of two steps (loop iterations and function calls) of the wasm. */
 export interface SandboxLimits {
   /** QuickJS heap limit of one call. */
   readonly guestMemoryBytes: number;

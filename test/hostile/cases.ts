@@ -73,6 +73,7 @@ const GROUPS: readonly Group[] = [
       "flat of shared arrays": "let a = [1]; for (let i = 0; i < 30; i++) a = [a, a]; return a.flat(Infinity).length",
       "String of shared arrays": `${DAG} return String(a).length`,
       "JSON of shared arrays": `${DAG} return JSON.stringify(a).length`,
+      "nested result": "let a = []; for (let i = 0; i < 20000; i++) a = [a]; return a",
       "shared arrays as the result": `${DAG} return a`,
       "String.raw of an array-like": "return String.raw({ raw: { length: 2 ** 53 - 1 } }).length",
       "quadratic indexOf": "return 'a'.repeat(2e6).indexOf('a'.repeat(1e6) + 'b')",
@@ -104,6 +105,19 @@ const GROUPS: readonly Group[] = [
         "let s = 'x'.repeat(1e6), t = 'x'.repeat(1e6), n = 0; for (let i = 0; i < 1e6; i++) n += s === t ? 1 : 0; return n",
       "enumeration along a long prototype chain":
         "let o = {}; for (let i = 0; i < 5000; i++) { o = Object.create(o); o['k' + i] = 1 } let n = 0; for (const k in o) n++; return n",
+      "local times in a native loop":
+        "const a = new Array(1000).fill(0), f = Date.prototype.getHours; for (;;) a.map(f, new Date(0))",
+      "encoding of many characters": "const s = '\\u{1f600}'.repeat(1e4); for (;;) encodeURIComponent(s)",
+      "join of many short parts": "const a = new Array(50000).fill('ab'); for (;;) a.join()",
+      "fetches of long paths over the limit":
+        "const p = '/' + 'x'.repeat(250000); for (;;) try { host.fetchOrigin(p) } catch {}",
+      "throwing in a loop from functions with long names":
+        "const n = 'y'.repeat(20000), o = { [n](k) { if (k) return o[n](k - 1); throw new Error() } }; for (;;) try { o[n](50) } catch {}",
+      "classes of characters without case": "for (;;) new RegExp('[^\\\\p{L}\\\\W]', 'ui')",
+      "garbage in cycles beside much that lives":
+        "const k = []; for (let i = 0; i < 60000; i++) k.push({ i }); for (;;) { const a = {}; a.a = a }",
+      "queue of an async generator":
+        "async function* g() { for (;;) yield 1 } const x = g(); return Promise.all(Array.from({ length: 20000 }, () => x.next())).then(() => { for (;;); })",
       "eval of a long sum": "return eval('1' + '+1'.repeat(500000))",
       "a long path for fetchOrigin": "return host.fetchOrigin('/' + 'x'.repeat(2e7)).status",
       "a long string that is dropped": "let a = 'x'.repeat(2e7); a = null; return 1",
@@ -173,9 +187,15 @@ const GROUPS: readonly Group[] = [
       "nested parentheses": "return eval('('.repeat(100000) + '1' + ')'.repeat(100000))",
       "nested operators": "return eval('!'.repeat(200000) + '1')",
       "nested templates": "return eval('`$\\x7b'.repeat(20000) + '1' + '}`'.repeat(20000))",
+      "nested arrow functions": "return typeof eval('a=>'.repeat(600) + '1')",
+      "nested functions": "return eval('function f(){'.repeat(1000) + '}'.repeat(1000))",
+      "nested static blocks": "return eval('class A{static{'.repeat(400) + '}}'.repeat(400))",
+      "nested functions in a Function": "return new Function('return ' + 'a=>'.repeat(5000) + '1')",
       "nested regular expression": "return new RegExp('(?:'.repeat(200000) + 'a' + ')'.repeat(200000)).test('a')",
-      "nested result": "let a = []; for (let i = 0; i < 20000; i++) a = [a]; return a",
       "recursion in an async function": "async function f() { return (await f()) + 1 } return f()",
+    },
+    scripts: {
+      "nested functions at load": `const f = ${"a=>".repeat(1000)}1; registerTool({ name: 't', handler: f })`,
     },
   },
   {
@@ -325,6 +345,8 @@ const GROUPS: readonly Group[] = [
       "fetch in a proxy": "return new Proxy({}, { get() { return host.fetchOrigin('/p').status } }).z",
       "fetch in a reviver": "return JSON.parse('[1]', (k, v) => (k === '' ? v[0] : host.fetchOrigin('/j').status))",
       "fetch in an async handler": "return (async () => { await 1; return host.fetchOrigin('/a').status })()",
+      "fetch with concat replaced":
+        "String.prototype.concat = () => ({}); return host.fetchOrigin({ toString: () => '/c' }).status",
       "fetch with odd arguments": "host.fetchOrigin(); return host.fetchOrigin(null, () => 1).status",
       "fetch in a thenable": "return { then(resolve) { resolve(host.fetchOrigin('/t').status) } }",
       "fetch in a generator": "function* g() { yield host.fetchOrigin('/y').status } return [...g()][0]",

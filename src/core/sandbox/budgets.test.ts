@@ -2,4 +2,4 @@ import { expect, it } from "vitest";
 import { budgetSuite } from "./suites/budgets.ts";
 import { WORKERD_ENGINES } from "./suites/workerd-engines.ts";
 
-budgetSuite({ engines: WORKERD_ENGINES, it, expect });
+budgetSuite({ engines: WORKERD_ENGINES, thorough: true, it, expect });

@@ -22,6 +22,8 @@ export interface EngineLayout {
   readonly breakWord: number;
   /** Lowest bytes of the C stack, which hold the frames of a suspended call. */
   readonly unwindBytes: number;
+  /** The stack pointer of an instance is below this only where its C stack was full, which traps. */
+  readonly stackLimit: number;
   readonly initialPages: number;
   readonly maximumPages: number;
 }

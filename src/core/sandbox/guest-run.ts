@@ -2,7 +2,7 @@ import type { Json } from "../json.ts";
 import type { SandboxLimits } from "../limits.ts";
 import { type CallControl, CallStopped } from "./call-control.ts";
 import type { Capabilities } from "./capabilities.ts";
-import { type HostSide, type Instance, OutOfMemory } from "./instance.ts";
+import { type HostSide, type Instance, MOST_GAS, OutOfMemory } from "./instance.ts";
 import { readSearchArguments } from "./memory-search.ts";
 import type { GuestErrorCode, GuestFailure } from "./outcome.ts";
 import { capMessage, exceedsBytes, type GuestAnswer, parseJson, readAnswer } from "./outcome-text.ts";
@@ -54,12 +54,12 @@ export class GuestRun implements HostSide {
   constructor(options: GuestRunOptions) {
     this.#instance = options.instance;
     this.#limits = options.limits;
-    this.#budget = options.gas;
+    this.#budget = Math.min(options.gas, MOST_GAS - GRACE_GAS);
     this.#capabilities = options.capabilities;
     this.#control = options.control;
     this.#newSeed = options.newSeed;
     options.instance.hostSide = this;
-    options.instance.gas = options.gas + GRACE_GAS;
+    options.instance.gas = this.#budget + GRACE_GAS;
     options.instance.gasFloor = GRACE_GAS;
   }
 
@@ -76,27 +76,25 @@ export class GuestRun implements HostSide {
     return { ok: false, code, message: capMessage(message), gasUsed: this.gasUsed };
   }
 
-  /** Evaluates a script and returns the pointer of its value. Nothing in it can suspend. */
-  evaluate(source: string, fileName: string): number | GuestFailure {
-    return this.#guarded(() => {
+  /** Evaluates a script, runs the jobs that it left and returns the pointer of its value. */
+  evaluate(source: string, fileName: string): Promise<number | GuestFailure> {
+    return this.#guarded(async () => {
       const { instance, exports } = this.#parts;
       const code = instance.newCString(source);
       const file = instance.newCString(fileName);
-      const value = exports.QTS_Eval(instance.context, code.pointer, code.length, file.pointer, 0, 0);
+      const value = await instance.evaluate(instance.context, code.pointer, code.length, file.pointer, 0, 0);
       exports.free(code.pointer);
       exports.free(file.pointer);
-      const failure = this.#exception(value);
-      if (failure !== null) return failure;
-      return this.#runJobsAtOnce() ?? value;
+      return (await this.#exception(value)) ?? (await this.#runJobs(() => false)) ?? value;
     });
   }
 
-  /** One synchronous call of `dispatch` with a guest value; its answer may have `maximumBytes`. */
-  ask(operation: number, makePayload: () => number, maximumBytes: number): GuestAnswer | GuestFailure {
-    return this.#guarded(() => {
+  /** One call of `dispatch` with a guest value, which answers at once; the answer may have `maximumBytes`. */
+  ask(operation: number, makePayload: () => number, maximumBytes: number): Promise<GuestAnswer | GuestFailure> {
+    return this.#guarded(async () => {
       const { instance } = this.#parts;
-      const value = instance.exports.QTS_Call(...this.#dispatchArguments(operation, makePayload()));
-      const failure = this.#exception(value);
+      const value = await instance.call(...this.#dispatchArguments(operation, makePayload()));
+      const failure = await this.#exception(value);
       if (failure !== null) return failure;
       const answer = this.#within(readAnswer(instance.readString(value)));
       if (answer.ok && exceedsBytes(answer.json, maximumBytes)) {
@@ -108,7 +106,7 @@ export class GuestRun implements HostSide {
 
   /** Runs the handler with arguments in JSON to its outcome, through any number of suspensions and promise jobs. */
   async call(argumentsJson: string): Promise<GuestAnswer | GuestFailure> {
-    const { instance, exports } = this.#parts;
+    const { instance } = this.#parts;
     try {
       this.#control.check();
       const called = instance.call(
@@ -116,25 +114,15 @@ export class GuestRun implements HostSide {
       );
       const value = typeof called === "number" ? called : await called;
       this.#control.check();
-      const failure = this.#exception(value);
+      const failure = await this.#exception(value);
       if (failure !== null) return failure;
       const text = instance.readString(value);
       if (text !== "") return this.#result(readAnswer(text));
-      const contextOut = exports.malloc(4);
-      if (contextOut === 0) throw new OutOfMemory();
-      while (this.#answer === null) {
-        if (exports.QTS_IsJobPending(instance.runtime) === 0) {
-          return this.fail("did_not_settle", "the handler returned a promise that can never settle");
-        }
-        const ran = instance.executeJobs(instance.runtime, JOBS_AT_ONCE, contextOut);
-        const result = typeof ran === "number" ? ran : await ran;
-        if (this.#answer !== null) break;
-        this.#control.check();
-        if (instance.interrupted) return this.#gasExhausted();
-        // A job that throws has no one to tell; the promise it should have settled stays pending, which ends above.
-        exports.QTS_ResolveException(instance.context, result);
-      }
-      return this.#result(this.#answer);
+      const ended = await this.#runJobs(() => this.#answer !== null);
+      if (ended !== null) return ended;
+      return this.#answer === null
+        ? this.fail("did_not_settle", "the handler returned a promise that can never settle")
+        : this.#result(this.#answer);
     } catch (error) {
       return this.#answer === null ? this.#failureOf(error) : this.#result(this.#answer);
     }
@@ -173,13 +161,9 @@ export class GuestRun implements HostSide {
     const parameters = parseJson(text ?? "");
     const [path, options] = Array.isArray(parameters) ? (parameters as readonly Json[]) : [];
     if (typeof path !== "string") return refuse("host.fetchOrigin: the path must be a string");
-    const work = new Promise<string>((resolve) => {
-      fetchOrigin(path, options, this.#control.signal).then(
-        (value) => resolve(`${VALUE}${JSON.stringify(value)}`),
-        (error: unknown) => resolve(refuse(messageOf(error))),
-      );
-    }).catch((error: unknown) => refuse(messageOf(error)));
-    return this.#control.wait(work).then((answer) => {
+    // A call that is over asks for nothing more.
+    this.#control.check();
+    return this.#control.wait(fetched(fetchOrigin, path, options, this.#control.signal)).then((answer) => {
       this.#charge(Math.ceil(answer.length / ANSWER_BYTES_PER_GAS));
       return answer;
     });
@@ -229,33 +213,38 @@ export class GuestRun implements HostSide {
     return [instance.context, instance.dispatch, exports.QTS_GetUndefined(), 2, pointers];
   }
 
-  #guarded<T>(run: () => T): T | GuestFailure {
+  async #guarded<T>(run: () => Promise<T>): Promise<T | GuestFailure> {
     try {
-      return run();
+      return await run();
     } catch (error) {
       return this.#failureOf(error);
     }
   }
 
-  #runJobsAtOnce(): GuestFailure | null {
+  /** Runs promise jobs until it is `enough` or none is left. */
+  async #runJobs(enough: () => boolean): Promise<GuestFailure | null> {
     const { instance, exports } = this.#parts;
     const contextOut = exports.malloc(4);
     if (contextOut === 0) throw new OutOfMemory();
-    while (exports.QTS_IsJobPending(instance.runtime) !== 0) {
-      const result = exports.QTS_ExecutePendingJob(instance.runtime, JOBS_AT_ONCE, contextOut);
+    while (!enough() && exports.QTS_IsJobPending(instance.runtime) !== 0) {
+      const ran = instance.executeJobs(instance.runtime, JOBS_AT_ONCE, contextOut);
+      const result = typeof ran === "number" ? ran : await ran;
+      if (enough()) break;
+      this.#control.check();
       if (instance.interrupted) return this.#gasExhausted();
+      // A job that throws has no one to tell; the promise it should have settled stays pending.
       exports.QTS_ResolveException(instance.context, result);
     }
     return null;
   }
 
   /** The failure that an exception stands for; `null` for an ordinary value. */
-  #exception(value: number): GuestFailure | null {
+  async #exception(value: number): Promise<GuestFailure | null> {
     const { instance, exports } = this.#parts;
     const exception = exports.QTS_ResolveException(instance.context, value);
     if (exception === 0) return null;
     if (instance.interrupted) return this.#gasExhausted();
-    const text = exports.QTS_Call(...this.#dispatchArguments(DISPATCH.explain, exception));
+    const text = await instance.call(...this.#dispatchArguments(DISPATCH.explain, exception));
     if (exports.QTS_ResolveException(instance.context, text) !== 0) {
       // Even describing it failed: of the causes that are left, only memory does that.
       return instance.interrupted ? this.#gasExhausted() : this.fail("out_of_memory", "out of memory");
@@ -283,6 +272,10 @@ export class GuestRun implements HostSide {
     return this.fail("gas_exhausted", `gas exhausted: the tool used its ${this.#budget} units`);
   }
 
+  #stackOverflow(): GuestFailure {
+    return this.fail("stack_overflow", "Maximum call stack size exceeded");
+  }
+
   #memoryTight(): boolean {
     const { instance } = this.#parts;
     const used = instance.heapEnd - instance.layout.stackTop;
@@ -299,10 +292,11 @@ export class GuestRun implements HostSide {
       return this.fail("stack_overflow", "host function called too deep in the stack");
     }
     if (this.#instance.gas < 0) return this.#gasExhausted();
+    if (this.#instance.stackFull) return this.#stackOverflow();
     if (error instanceof OutOfMemory) return this.fail("out_of_memory", "out of memory");
     // V8 and JavaScriptCore throw RangeError, SpiderMonkey InternalError, when the native stack is full.
     if (error instanceof RangeError || (error instanceof Error && error.name === "InternalError")) {
-      return this.fail("stack_overflow", "Maximum call stack size exceeded");
+      return this.#stackOverflow();
     }
     this.poisoned = true;
     if (this.#memoryTight()) return this.fail("out_of_memory", "out of memory");
@@ -310,7 +304,7 @@ export class GuestRun implements HostSide {
   }
 }
 
-const STOP_MESSAGES = {
+export const STOP_MESSAGES = {
   timeout: "timeout: the tool call took too long",
   cancelled: "the call was cancelled",
   out_of_memory: "out of memory: the sandbox needed this tool's memory for others",
@@ -320,6 +314,21 @@ function refuse(message: string): string {
   return `e${JSON.stringify(message)}`;
 }
 
+/** The answer of the origin, as the guest reads it. Never rejects: what went wrong is an answer, too. */
+async function fetched(
+  fetchOrigin: NonNullable<Capabilities["fetchOrigin"]>,
+  path: string,
+  options: Json | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return `${VALUE}${JSON.stringify(await fetchOrigin(path, options, signal))}`;
+  } catch (error) {
+    return refuse(messageOf(error));
+  }
+}
+
 function messageOf(error: unknown): string {
-  return capMessage(error instanceof Error ? error.message : String(error));
+  if (error instanceof Error) return capMessage(error.message);
+  return typeof error === "string" ? capMessage(error) : "the host failed";
 }

@@ -26,6 +26,15 @@ const CLEARED_STACK_BYTES = 160 * 1024;
 /** Growth beyond what was asked for, so that a growing heap does not ask at every page. */
 const GROWTH_STEP_BYTES = 1024 * 1024;
 
+/**
+ * What the metered module counts (loop iterations, functions, 16 bytes copied) for a unit of gas. A step takes 3 to 8 ns on
+ * either engine whatever the guest does (200 hostile loops, measured), so a unit takes at most 16.
+ */
+const STEPS_PER_GAS = 2;
+
+/** The most gas that an instance can be given. */
+export const MOST_GAS = 0x3fffffff;
+
 type Suspendable = (...parameters: number[]) => number | Promise<number>;
 
 /**
@@ -36,7 +45,11 @@ export class Instance {
   readonly layout: EngineLayout;
   readonly exports: EngineExports;
   readonly memory: WebAssembly.Memory;
-  /** Calls into the guest that may suspend; a number at once, or a promise of it. */
+  /**
+   * Entries into the guest; a number at once, or a promise of it. Guest code is entered by no other way: where the host
+   * function may suspend, JSPI does not let it answer at once either, unless the stack below it could be suspended.
+   */
+  readonly evaluate: Suspendable;
   readonly call: Suspendable;
   readonly executeJobs: Suspendable;
   hostSide: HostSide | null = null;
@@ -83,24 +96,25 @@ export class Instance {
           : new jspi.Suspending(onCall as (...args: number[]) => number | Promise<number>),
     });
     this.exports = new WebAssembly.Instance(engine.module, imports).exports as unknown as EngineExports;
-    const { QTS_Call, QTS_ExecutePendingJob } = this.exports;
-    if (jspi === null) {
-      this.call = (...parameters) => this.#invokeAsyncify(QTS_Call as Suspendable, parameters);
-      this.executeJobs = (...parameters) => this.#invokeAsyncify(QTS_ExecutePendingJob as Suspendable, parameters);
-    } else {
-      this.call = jspi.promising(QTS_Call as (...parameters: number[]) => number);
-      this.executeJobs = jspi.promising(QTS_ExecutePendingJob as (...parameters: number[]) => number);
-    }
-    this.gas = 0x7fffffff;
+    const suspendable = (entry: (...parameters: never[]) => number): Suspendable => {
+      const callee = entry as (...parameters: number[]) => number;
+      if (jspi !== null) return jspi.promising(callee);
+      return (...parameters) => this.#invokeAsyncify(callee, parameters);
+    };
+    this.evaluate = suspendable(this.exports.QTS_Eval);
+    this.call = suspendable(this.exports.QTS_Call);
+    this.executeJobs = suspendable(this.exports.QTS_ExecutePendingJob);
+    this.gas = MOST_GAS;
     this.exports.initialize();
   }
 
+  /** Units left; negative after a trap for gas. */
   get gas(): number {
-    return this.exports.gas.value;
+    return Math.floor(this.exports.gas.value / STEPS_PER_GAS);
   }
 
   set gas(units: number) {
-    this.exports.gas.value = units;
+    this.exports.gas.value = units * STEPS_PER_GAS;
   }
 
   get memoryBytes(): number {
@@ -257,6 +271,11 @@ export class Instance {
       const value = callee(...parameters) as number;
       if (this.#pendingAnswer === null) return value;
     }
+  }
+
+  /** True when a trap came from the end of the C stack. */
+  get stackFull(): boolean {
+    return this.exports.stackPointer.value < this.layout.stackLimit;
   }
 
   /** True when a trap came out of unwinding: the frames of a suspended call did not fit. */

@@ -2,4 +2,4 @@ import { expect, it } from "vitest";
 import { loadEngines } from "../../dev/meter/engines.ts";
 import { isolationSuite } from "./suites/isolation.ts";
 
-isolationSuite({ engines: await loadEngines(), it, expect });
+isolationSuite({ engines: await loadEngines(), thorough: false, it, expect });

@@ -11,8 +11,8 @@ const ARGUMENT_CHARACTERS = 256 * 1024;
  * JavaScript of the guest's side: an expression of a function that takes the host function and returns `dispatch`.
  *
  * It runs before any foreign code and keeps what it needs of the built-ins in closures. Afterwards it touches no
- * property that guest code could have replaced: no method calls, no spread, no destructuring, no iteration; `await` and
- * `Reflect.apply` on array literals are safe. A tool can only ever spoil its own call. Neither `dispatch` nor the host
+ * property that guest code could have replaced: no method calls, no spread, no destructuring, no iteration, no templates
+ * with values (QuickJS calls `concat` for them); `await` and `Reflect.apply` on array literals are safe. A tool can only ever spoil its own call. Neither `dispatch` nor the host
  * function is reachable from the globals.
  */
 export function preludeSource(limits: SandboxLimits): string {
@@ -20,7 +20,7 @@ export function preludeSource(limits: SandboxLimits): string {
 "use strict";
 const stringify = JSON.stringify, parse = JSON.parse, isArray = Array.isArray;
 const apply = Reflect.apply, prototypeOf = Object.getPrototypeOf, define = Object.defineProperty;
-const slice = String.prototype.slice, toInteger = parseInt;
+const slice = String.prototype.slice, toInteger = parseInt, toText = String;
 const Failure = Error, Internal = InternalError, internalPrototype = InternalError.prototype;
 const syntaxPrototype = SyntaxError.prototype;
 
@@ -52,7 +52,7 @@ function describe(error, letter) {
         message = typeof name === "string" && name !== "" ? name : stringify(error);
       }
     } else if (typeof error === "symbol") message = "a symbol was thrown";
-    else if (error === null || isPrimitive(typeof error)) message = \`\${error}\`;
+    else if (error === null || isPrimitive(typeof error)) message = toText(error);
     // The engine failed without an error to throw, which it does where there was no memory for one.
     else return failure("m", "out of memory");
     if (typeof message !== "string") message = "the thrown value has no message";
@@ -95,7 +95,8 @@ function bounded(text, name) {
 const { fetchOrigin, memorySearch, registerTool } = {
   fetchOrigin(path, options) {
     available(${CAPABILITY.fetchOrigin}, "fetchOrigin");
-    const target = bounded(\`\${path}\`, "fetchOrigin");
+    if (typeof path === "symbol") throw new Failure("host.fetchOrigin: the path must be a string");
+    const target = bounded(toText(path), "fetchOrigin");
     const more = typeof options === "object" && options !== null ? stringify(options) : undefined;
     const text = more === undefined ? "[" + stringify(target) + "]" : "[" + stringify(target) + "," + more + "]";
     return answer(ask(${ASK.fetchOrigin}, bounded(text, "fetchOrigin")));
@@ -167,7 +168,8 @@ function objectField(key, absent) {
   return ',"' + key + '":' + text;
 }
 
-function readDefinition(expected) {
+function readDefinition(nameJson) {
+  const expected = parse(nameJson);
   loading = false;
   seeded = false;
   if (registrations === 0) return failure("z", "the script did not call registerTool");

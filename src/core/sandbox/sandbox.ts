@@ -7,7 +7,7 @@ import { CallControl, CallStopped } from "./call-control.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { type Engine, layoutOf, PAGE_BYTES } from "./engine.ts";
 import { GasBreaker } from "./gas-breaker.ts";
-import { GuestRun } from "./guest-run.ts";
+import { GuestRun, STOP_MESSAGES } from "./guest-run.ts";
 import { type Image, imageBytes, takeImage } from "./image.ts";
 import { ByteLru } from "./image-cache.ts";
 import { Instance } from "./instance.ts";
@@ -86,7 +86,7 @@ type LoadResult = { readonly ok: true; readonly loaded: Loaded } | GuestFailure;
  * @example
  * const sandbox = new Sandbox({ engine: { kind: "jspi", module }, limits: DEFAULT_SANDBOX_LIMITS });
  * const outcome = await sandbox.call({ sha256, source, name: "sum_numbers" }, { a: 2, b: 3 }, {});
- * // { ok: true, value: 5, gasUsed: 998 }
+ * // { ok: true, value: 5, gasUsed: 448 }
  */
 export class Sandbox {
   readonly #engine: Engine;
@@ -195,7 +195,7 @@ export class Sandbox {
 
   async #run(
     key: string,
-    load: (lease: Lease) => { value: LoadResult; reusable: boolean },
+    load: (lease: Lease) => Promise<{ value: LoadResult; reusable: boolean }>,
     input: Json,
     { capabilities, gas, options, refuse }: RunOptions,
   ): Promise<CallOutcome> {
@@ -204,8 +204,8 @@ export class Sandbox {
       if (refusal !== null) return { value: refusal, reusable: true };
       let loaded = this.#images.get(key);
       if (loaded === undefined) {
-        const { value: result, reusable } = load(lease);
-        if (!result.ok || !reusable) return { value: result as GuestFailure, reusable };
+        const { value: result, reusable } = await load(lease);
+        if (!result.ok) return { value: result, reusable };
         loaded = result.loaded;
       }
       const { instance, control } = lease;
@@ -246,7 +246,7 @@ export class Sandbox {
       lease = await this.#pool.take(control, options.tenant);
     } catch (error) {
       if (!(error instanceof CallStopped)) throw error;
-      return { ok: false, code: error.code, message: error.code, gasUsed: 0 };
+      return { ok: false, code: error.code, message: STOP_MESSAGES[error.code], gasUsed: 0 };
     }
     let reusable = false;
     try {
@@ -275,31 +275,35 @@ export class Sandbox {
     });
   }
 
-  #loadTool(lease: Lease, tool: Tool, gas: number): { value: LoadResult; reusable: boolean } {
+  async #loadTool(lease: Lease, tool: Tool, gas: number): Promise<{ value: LoadResult; reusable: boolean }> {
     lease.instance.restore(this.#base());
     const run = this.#newRun(lease, gas, {});
-    const result = this.#readTool(lease, run, tool);
+    const result = await this.#readTool(lease, run, tool);
     if (result.ok) this.#images.set(toolKey(tool), result.loaded);
     return { value: result, reusable: !run.poisoned };
   }
 
-  #readTool({ instance }: Lease, run: GuestRun, tool: Tool): LoadResult {
-    const evaluated = run.evaluate(tool.source, "tool.js");
+  async #readTool({ instance }: Lease, run: GuestRun, tool: Tool): Promise<LoadResult> {
+    const evaluated = await run.evaluate(tool.source, "tool.js");
     if (typeof evaluated !== "number") return evaluated;
-    const answer = run.ask(DISPATCH.define, () => instance.newString(tool.name), this.#limits.definitionBytes);
+    const answer = await run.ask(
+      DISPATCH.define,
+      () => instance.newString(JSON.stringify(tool.name)),
+      this.#limits.definitionBytes,
+    );
     if (!answer.ok) return "gasUsed" in answer ? answer : run.fail(answer.code, answer.message);
     const definition = readDefinition(answer.json);
     if (definition === null) return run.fail("bad_definition", "the definition is not JSON of the expected shape");
     return this.#finishLoad(run, instance, definition);
   }
 
-  #loadProgram(lease: Lease, program: Program): { value: LoadResult; reusable: boolean } {
+  async #loadProgram(lease: Lease, program: Program): Promise<{ value: LoadResult; reusable: boolean }> {
     const { instance } = lease;
     instance.restore(this.#base());
     const run = this.#newRun(lease, this.#limits.loadGas, {});
-    const evaluated = run.evaluate(`(${program.source}\n)`, "program.js");
+    const evaluated = await run.evaluate(`(${program.source}\n)`, "program.js");
     if (typeof evaluated !== "number") return { value: evaluated, reusable: !run.poisoned };
-    const answer = run.ask(DISPATCH.program, () => evaluated, this.#limits.definitionBytes);
+    const answer = await run.ask(DISPATCH.program, () => evaluated, this.#limits.definitionBytes);
     if (!answer.ok) return { value: run.fail(answer.code, answer.message), reusable: !run.poisoned };
     const result = this.#finishLoad(run, instance, null);
     if (result.ok) this.#images.set(`program\0${program.id}`, result.loaded);

@@ -76,7 +76,8 @@ export function engineImports(host: EngineHost): WebAssembly.Imports {
       callFunction: host.callFunction,
       shouldInterrupt: () => (host.shouldInterrupt() ? 1 : 0),
       dateNow: () => host.now(),
-      localTime: (seconds: bigint, out: number) => writeUtcTime(new Int32Array(host.memory.buffer), seconds, out),
+      // The only field that QuickJS reads is the offset from UTC.
+      localTime: (_seconds: bigint, out: number) => new Int32Array(host.memory.buffer, out, TM_WORDS).fill(0),
       setTimeZone: (offset: number, daylight: number, standardName: number, daylightName: number) => {
         const bytes = new Uint8Array(host.memory.buffer);
         const words = new Int32Array(host.memory.buffer);
@@ -108,26 +109,5 @@ export function engineImports(host: EngineHost): WebAssembly.Imports {
   };
 }
 
-const DAY_MS = 86_400_000;
-
-/** C's `struct tm` for a time in UTC. */
-function writeUtcTime(words: Int32Array, seconds: bigint, out: number): void {
-  const date = new Date(Number(seconds) * 1000);
-  const year = date.getUTCFullYear();
-  const fields = [
-    date.getUTCSeconds(),
-    date.getUTCMinutes(),
-    date.getUTCHours(),
-    date.getUTCDate(),
-    date.getUTCMonth(),
-    year - 1900,
-    date.getUTCDay(),
-    Math.floor((date.getTime() - Date.UTC(year, 0, 1)) / DAY_MS), // day of the year
-    0, // daylight saving
-    0, // seconds east of UTC
-  ];
-  words.set(
-    fields.map((field) => (Number.isFinite(field) ? field : 0)),
-    out >> 2,
-  );
-}
+/** 32-bit words of C's `struct tm`, but the name of the zone, which is not the host's to write. */
+const TM_WORDS = 10;

@@ -62,6 +62,13 @@ export function encodeU32(value: number, width = 0): number[] {
   return bytes.map((byte, index) => (index < bytes.length - 1 ? byte | 0x80 : byte));
 }
 
+/** Signed LEB128 of a number that is not negative. */
+export function encodeI32(value: number): number[] {
+  const bytes = encodeU32(value);
+  const last = bytes.at(-1) ?? 0;
+  return last < 0x40 ? bytes : [...bytes.slice(0, -1), last | 0x80, 0];
+}
+
 export function encodeName(name: string): number[] {
   const bytes = new TextEncoder().encode(name);
   return [...encodeU32(bytes.length), ...bytes];

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { encodeU32, joinSections, SECTION, splitSections, WasmReader } from "./binary.ts";
+import { encodeI32, encodeU32, joinSections, SECTION, splitSections, WasmReader } from "./binary.ts";
 import { build, buildOutputs, readManifest, sha256 } from "./build.ts";
 import { INPUTS } from "./inputs.ts";
 import { readInstruction } from "./instructions.ts";
@@ -14,12 +14,16 @@ import { compile, functionBody, tinyModule, vector } from "./wasm-fixtures.ts";
 interface TinyExports {
   readonly l: (n: number) => void;
   readonly c: (n: number) => void;
+  readonly h: (n: number) => void;
+  readonly s: (n: number) => void;
   readonly gas: WebAssembly.Global;
 }
 
-function instantiateMetered(): TinyExports {
-  const module = compile(meter(tinyModule()).sections);
-  const imports = { a: { m: new WebAssembly.Memory({ initial: 1 }), f: () => {} } };
+const STACK = { low: 500, high: 1000 };
+
+function instantiateMetered(host: () => void = () => {}): TinyExports {
+  const module = compile(meter(tinyModule(), STACK).sections);
+  const imports = { a: { m: new WebAssembly.Memory({ initial: 1 }), f: host } };
   return new WebAssembly.Instance(module, imports).exports as unknown as TinyExports;
 }
 
@@ -29,6 +33,15 @@ it("reads and writes LEB128 numbers of every length", () => {
     expect(new WasmReader(Uint8Array.from(encodeU32(value, 5))).u32()).toBe(value);
   }
   expect(encodeU32(3, 4)).toEqual([0x83, 0x80, 0x80, 0x00]);
+  expect([0, 63, 64, 127, 128, 8191, 8192].map(encodeI32)).toEqual([
+    [0],
+    [63],
+    [0xc0, 0],
+    [0xff, 0],
+    [0x80, 1],
+    [0xff, 0x3f],
+    [0x80, 0xc0, 0],
+  ]);
 });
 
 it("splits a module into sections and joins them to the same bytes", () => {
@@ -42,6 +55,10 @@ it("steps over the immediates of each kind of instruction", () => {
   const cases: [number[], string][] = [
     [[0x03, 0x40], "loop"],
     [[0x02, 0x7f], "other"],
+    [[0x10, 0x81, 0x01], "call 129"],
+    [[0x12, 0x05], "call 5"],
+    [[0x24, 0x00], "set_global 0"],
+    [[0x23, 0x00], "other"],
     [[0x0e, 0x02, 0x00, 0x01, 0x80, 0x01], "other"],
     [[0x11, 0x81, 0x00, 0x00], "other"],
     [[0x1c, 0x01, 0x7f], "other"],
@@ -56,7 +73,8 @@ it("steps over the immediates of each kind of instruction", () => {
   ];
   for (const [bytes, kind] of cases) {
     const reader = new WasmReader(Uint8Array.from(bytes));
-    expect(readInstruction(reader)).toBe(kind);
+    const instruction = readInstruction(reader);
+    expect("target" in instruction ? `${instruction.kind} ${instruction.target}` : instruction.kind).toBe(kind);
     expect(reader.done, `0x${bytes[0]?.toString(16)}`).toBe(true);
   }
 });
@@ -67,35 +85,52 @@ it("refuses opcodes that it could leave unmetered", () => {
   }
 });
 
-it("charges one unit for each iteration and traps below zero", () => {
+it("counts one step for a function and one for each iteration, and traps below zero", () => {
   const { l, gas } = instantiateMetered();
   gas.value = 100;
   l(40);
-  expect(gas.value).toBe(60);
-  l(60);
+  expect(gas.value).toBe(59);
+  l(58);
   expect(gas.value).toBe(0);
   expect(() => l(1)).toThrow(WebAssembly.RuntimeError);
   expect(gas.value).toBe(-1);
 });
 
-it("charges one unit for 16 bytes copied, before they are copied", () => {
+it("counts one step for 16 bytes copied, before they are copied", () => {
   const { c, gas } = instantiateMetered();
-  gas.value = 100;
-  c(15);
-  expect(gas.value).toBe(100);
-  c(16);
-  expect(gas.value).toBe(99);
-  c(1024);
-  expect(gas.value).toBe(35);
-  gas.value = 10;
+  const cost = (bytes: number) => {
+    gas.value = 100;
+    c(bytes);
+    return 99 - gas.value;
+  };
+  expect([15, 16, 1024].map(cost)).toEqual([0, 1, 64]);
+  gas.value = 11;
   expect(() => c(176)).toThrow(WebAssembly.RuntimeError);
   // A size that no memory has traps, too, whichever way the charge goes.
   gas.value = 0x7fffffff;
   expect(() => c(-1)).toThrow(WebAssembly.RuntimeError);
 });
 
+it("counts 64 steps for a call of the host, before it is made", () => {
+  let calls = 0;
+  const { h, gas } = instantiateMetered(() => calls++);
+  gas.value = 65;
+  h(1);
+  expect([gas.value, calls]).toEqual([0, 1]);
+  gas.value = 64;
+  expect(() => h(1)).toThrow(WebAssembly.RuntimeError);
+  expect(calls).toBe(1);
+});
+
+it("traps as soon as the stack pointer leaves the stack, at either end", () => {
+  for (const inside of [500, 501, 999, 1000]) instantiateMetered().s(inside);
+  for (const outside of [499, 0, -1, -0x80000000, 1001, 0x7fffffff]) {
+    expect(() => instantiateMetered().s(outside), `${outside}`).toThrow(WebAssembly.RuntimeError);
+  }
+});
+
 it("counts what it charges", () => {
-  expect(meter(tinyModule())).toMatchObject({ loops: 1, bulkOperations: 1 });
+  expect(meter(tinyModule(), STACK)).toMatchObject({ loops: 1, bulkOperations: 1, hostCalls: 1 });
 });
 
 it("renames imports and exports, drops the others and bounds the memory", () => {
@@ -162,9 +197,9 @@ const PINNED_INPUTS = {
   "@jitl/quickjs-wasmfile-release-asyncify": "b790f3842eef48d154984cea48d35303b5c3c3696fedab4dc79f314bde005dba",
 };
 const PINNED_OUTPUTS = {
-  "quickjs-jspi.wasm": "72129c75f2cbb729647de13d17197011b264fc1241a2013a0211d8d5a9599cd2",
-  "quickjs-asyncify.wasm": "c0cbe5b3eb87219810847cba384e7f7d4af2063c661d206a61d03f7edec947b8",
-  "layout.ts": "ee9d9d21b41057ba07558f2311053a90f36d108ed2bcec1a92b4947a3369e2a4",
+  "quickjs-jspi.wasm": "1105aa3eff8d0fd786679077084f5cad0e103d9cfdf8018ac47fac3879a140e5",
+  "quickjs-asyncify.wasm": "e776b8c847e7856e4cbe7db2d15e7497b928c1a2b99665554a7e37ff741a6511",
+  "layout.ts": "b0b49215be343aaac271e94065b6810f294c7e6114f596c8e9cbc936ce9d7431",
 };
 
 it("builds the pinned outputs from the pinned inputs, byte for byte, every time", async () => {

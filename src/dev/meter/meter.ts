@@ -1,5 +1,6 @@
 import {
   concatBytes,
+  encodeI32,
   encodeName,
   encodeU32,
   replaceSection,
@@ -11,21 +12,35 @@ import {
 import { readInstruction } from "./instructions.ts";
 import { readImports } from "./interface.ts";
 
-/** Bytes of one `memory.copy` or `memory.fill` that cost one unit of gas, as a power of two: 2 ** 4 = 16. */
+/** Bytes of one `memory.copy` or `memory.fill` that count as one step, as a power of two: 2 ** 4 = 16. */
 const BULK_SHIFT = 4;
+
+/** Steps of one call of an imported function, which costs up to a microsecond at the border and does its work outside. */
+const HOST_CALL_STEPS = 64;
+
+/** The stack pointer is the first global of every module that the linker makes. */
+const STACK_POINTER = 0;
+
+/** Lowest and highest address that the stack pointer may have. */
+export interface StackBounds {
+  readonly low: number;
+  readonly high: number;
+}
 
 export interface Metered {
   readonly sections: Section[];
   readonly loops: number;
   readonly bulkOperations: number;
+  readonly hostCalls: number;
 }
 
 /**
- * Makes a module count its own work. Adds an exported mutable i32 global `gas`; every iteration of every loop takes one
- * unit, every bulk memory operation one unit for 16 bytes; below zero the module traps (`unreachable`). Straight-line code
- * needs no charge: without a loop it is bounded by the code's size and by the stack.
+ * Makes a module count its own work, and keep to its stack. Adds an exported mutable i32 global `gas`, of steps left: each
+ * function takes one, each iteration of a loop one, a bulk memory operation one for 16 bytes, a call of the host 64. Below
+ * zero the module traps (`unreachable`), and so it does where the stack pointer leaves its bounds: what lies below the
+ * stack is static data, and QuickJS does not look at the stack wherever it recurses.
  */
-export function meter(sections: readonly Section[]): Metered {
+export function meter(sections: readonly Section[], stack: StackBounds): Metered {
   const imports = readImports(sectionBody(sections, SECTION.import));
   const parameterCounts = functionParameterCounts(sections);
 
@@ -55,21 +70,22 @@ export function meter(sections: readonly Section[]): Metered {
   const code = new WasmReader(sectionBody(sections, SECTION.code));
   const bodies: (Uint8Array | number[])[] = [];
   const count = code.u32();
-  let loops = 0;
-  let bulkOperations = 0;
+  const site: Site = {
+    gas,
+    stack,
+    importedFunctions: imports.filter((entry) => entry.kind === "function").length,
+    counts: { loops: 0, bulkOperations: 0, hostCalls: 0 },
+  };
   for (let index = 0; index < count; index++) {
     const size = code.u32();
     const body = new WasmReader(code.bytes, code.position, code.position + size);
     code.skip(size);
-    const metered = meterFunction(body, parameterCounts[index] ?? 0, gas);
-    loops += metered.loops;
-    bulkOperations += metered.bulkOperations;
-    bodies.push(encodeU32(metered.body.length), metered.body);
+    const metered = meterFunction(body, parameterCounts[index] ?? 0, site);
+    bodies.push(encodeU32(metered.length), metered);
   }
   return {
     sections: replaceSection(result, SECTION.code, concatBytes([encodeU32(count), ...bodies])),
-    loops,
-    bulkOperations,
+    ...site.counts,
   };
 }
 
@@ -90,7 +106,17 @@ function functionParameterCounts(sections: readonly Section[]): number[] {
   return counts;
 }
 
-function meterFunction(reader: WasmReader, parameters: number, gas: number) {
+/** What is the same for every function of a module. */
+interface Site {
+  /** Index of the global. */
+  readonly gas: number;
+  readonly stack: StackBounds;
+  /** Functions with a lower index are the host's. */
+  readonly importedFunctions: number;
+  readonly counts: { loops: number; bulkOperations: number; hostCalls: number };
+}
+
+function meterFunction(reader: WasmReader, parameters: number, { gas, stack, importedFunctions, counts }: Site) {
   const start = reader.position;
   const groups = reader.u32();
   let locals = parameters;
@@ -100,29 +126,43 @@ function meterFunction(reader: WasmReader, parameters: number, gas: number) {
   }
   const codeStart = reader.position;
   const sizeLocal = locals;
-  const parts: (Uint8Array | number[])[] = [];
+  const parts: (Uint8Array | number[])[] = [charge(gas, 1)];
   let copied = codeStart;
-  let loops = 0;
-  let bulkOperations = 0;
+  let usesSize = false;
+  const insert = (position: number, code: number[]) => {
+    parts.push(reader.bytes.subarray(copied, position), code);
+    copied = position;
+  };
   while (!reader.done) {
     const at = reader.position;
-    const kind = readInstruction(reader);
-    if (kind === "other") continue;
-    // A loop is charged inside, after its block type; a bulk operation before it runs, with its size on top of the stack.
-    const position = kind === "loop" ? reader.position : at;
-    parts.push(reader.bytes.subarray(copied, position), kind === "loop" ? chargeOne(gas) : chargeBulk(gas, sizeLocal));
-    copied = position;
-    if (kind === "loop") loops++;
-    else bulkOperations++;
+    const instruction = readInstruction(reader);
+    switch (instruction.kind) {
+      case "loop": // inside, after its block type
+        insert(reader.position, charge(gas, 1));
+        counts.loops++;
+        break;
+      case "bulk": // before it runs, with its size on top of the stack
+        insert(at, chargeBulk(gas, sizeLocal));
+        usesSize = true;
+        counts.bulkOperations++;
+        break;
+      case "call":
+        if (instruction.target >= importedFunctions) break;
+        insert(at, charge(gas, HOST_CALL_STEPS));
+        counts.hostCalls++;
+        break;
+      case "set_global":
+        if (instruction.target === STACK_POINTER) insert(reader.position, checkStack(stack));
+        break;
+    }
   }
   parts.push(reader.bytes.subarray(copied, reader.end));
   // Bulk operations need a local of their own to read the size twice.
   const declarations = reader.bytes.subarray(new WasmReader(reader.bytes, start).position, codeStart);
-  const head =
-    bulkOperations === 0
-      ? declarations
-      : concatBytes([encodeU32(groups + 1), declarations.subarray(encodeLength(declarations)), [0x01, 0x7f]]);
-  return { body: concatBytes([head, ...parts]), loops, bulkOperations };
+  const head = usesSize
+    ? concatBytes([encodeU32(groups + 1), declarations.subarray(encodeLength(declarations)), [0x01, 0x7f]])
+    : declarations;
+  return concatBytes([head, ...parts]);
 }
 
 /** Bytes that the LEB128 number at the start takes. */
@@ -133,32 +173,40 @@ function encodeLength(bytes: Uint8Array): number {
 }
 
 const I32_CONST = 0x41;
+const I32_LT_S = 0x48;
+const I32_GT_U = 0x4b;
 const I32_SUB = 0x6b;
 const I32_SHR_U = 0x76;
-const I32_LT_S = 0x48;
 const GLOBAL_GET = 0x23;
 const GLOBAL_SET = 0x24;
 const LOCAL_GET = 0x20;
 const LOCAL_TEE = 0x22;
 
-function trapWhenNegative(gas: number): number[] {
-  const ifVoid = [0x04, 0x40];
-  const unreachableEnd = [0x00, 0x0b];
-  return [GLOBAL_GET, ...encodeU32(gas), I32_CONST, 0, I32_LT_S, ...ifVoid, ...unreachableEnd];
+/** `if` on what is on top of the stack. */
+const TRAP_IF = [0x04, 0x40, 0x00, 0x0b];
+
+/** Takes steps, which the code given puts on the stack. */
+function take(gas: number, steps: number[]): number[] {
+  const index = encodeU32(gas);
+  return [
+    ...[GLOBAL_GET, ...index, ...steps, I32_SUB, GLOBAL_SET, ...index],
+    ...[GLOBAL_GET, ...index, I32_CONST, 0, I32_LT_S, ...TRAP_IF],
+  ];
 }
 
-function chargeOne(gas: number): number[] {
-  const index = encodeU32(gas);
-  return [GLOBAL_GET, ...index, I32_CONST, 1, I32_SUB, GLOBAL_SET, ...index, ...trapWhenNegative(gas)];
+function charge(gas: number, steps: number): number[] {
+  return take(gas, [I32_CONST, ...encodeI32(steps)]);
 }
 
 function chargeBulk(gas: number, sizeLocal: number): number[] {
-  const index = encodeU32(gas);
   const local = encodeU32(sizeLocal);
-  const units = [LOCAL_GET, ...local, I32_CONST, BULK_SHIFT, I32_SHR_U];
+  return [LOCAL_TEE, ...local, ...take(gas, [LOCAL_GET, ...local, I32_CONST, BULK_SHIFT, I32_SHR_U])];
+}
+
+/** One comparison for both bounds: below the lower one the difference is huge, unsigned. */
+function checkStack({ low, high }: StackBounds): number[] {
   return [
-    ...[LOCAL_TEE, ...local],
-    ...[GLOBAL_GET, ...index, ...units, I32_SUB, GLOBAL_SET, ...index],
-    ...trapWhenNegative(gas),
+    ...[GLOBAL_GET, STACK_POINTER, I32_CONST, ...encodeI32(low), I32_SUB],
+    ...[I32_CONST, ...encodeI32(high - low), I32_GT_U, ...TRAP_IF],
   ];
 }

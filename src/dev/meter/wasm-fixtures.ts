@@ -14,8 +14,9 @@ export function functionBody(locals: readonly number[], code: readonly number[])
 }
 
 /**
- * A module that imports `a.m` (memory, 1 page) and `a.f` (function), has a stack pointer as global 0 and exports two
- * functions: `l`, which counts its parameter down in a loop, and `c`, which copies `n` bytes from 0 to 1024.
+ * A module that imports `a.m` (memory, 1 page) and `a.f` (function), has a stack pointer as global 0 and exports functions:
+ * `l` counts its parameter down in a loop, `c` copies `n` bytes from 0 to 1024, `h` passes its parameter to `a.f`, `s` sets
+ * the stack pointer.
  */
 export function tinyModule(): Section[] {
   const typeI32 = [0x60, 0x01, I32, 0x00];
@@ -28,6 +29,8 @@ export function tinyModule(): Section[] {
     ],
   );
   const copy = functionBody([0x00], [0x41, 0x80, 0x08, 0x41, 0x00, 0x20, 0x00, 0xfc, 0x0a, 0x00, 0x00]);
+  const callHost = functionBody([0x00], [0x20, 0x00, 0x10, 0x00]);
+  const setStackPointer = functionBody([0x00], [0x20, 0x00, 0x24, 0x00]);
   return [
     { id: 1, body: vector([typeI32]) },
     {
@@ -37,16 +40,18 @@ export function tinyModule(): Section[] {
         [...encodeName("a"), ...encodeName("f"), 0x00, 0x00],
       ]),
     },
-    { id: 3, body: vector([[0x00], [0x00]]) },
+    { id: 3, body: vector([[0x00], [0x00], [0x00], [0x00]]) },
     { id: 6, body: vector([[I32, 0x01, 0x41, ...encodeU32(1000), 0x0b]]) },
     {
       id: 7,
       body: vector([
         [...encodeName("l"), 0x00, 0x01],
         [...encodeName("c"), 0x00, 0x02],
+        [...encodeName("h"), 0x00, 0x03],
+        [...encodeName("s"), 0x00, 0x04],
       ]),
     },
-    { id: 10, body: vector([loop, copy]) },
+    { id: 10, body: vector([loop, copy, callHost, setStackPointer]) },
   ];
 }
 

@@ -3,6 +3,7 @@ import type { Tool } from "../sandbox.ts";
 import { fetchAnswer, newSandbox, PATIENCE_MS, SUM, type Suite, script, sleep } from "./fixtures.ts";
 
 const ROUNDS = 200;
+const FEWER_ROUNDS = 20;
 
 /** Sequential numbers from an origin, asked for in every style that a handler can. The tool's argument `k` is the count. */
 const STYLES: Readonly<Record<string, { readonly body: string; readonly value: (k: number) => Json }>> = {
@@ -29,10 +30,11 @@ const STYLES: Readonly<Record<string, { readonly body: string; readonly value: (
 };
 
 /** [10.1-A] of the reference: two awaited host calls in a row destroyed its engine. */
-export function awaitingSuite({ engines, it, expect }: Suite): void {
+export function awaitingSuite({ engines, thorough, it, expect }: Suite): void {
+  const rounds = thorough ? ROUNDS : FEWER_ROUNDS;
   for (const engine of engines) {
     it(
-      `[10.1-A] 1, 2, 3, 5 and 50 fetches in every style, ${ROUNDS} times over and interleaved, answer right on ${engine.kind}`,
+      `[10.1-A] 1, 2, 3, 5 and 50 fetches in every style, ${rounds} times over and interleaved, answer right on ${engine.kind}`,
       async () => {
         const sandbox = newSandbox(engine);
         let calls = 0;
@@ -47,7 +49,7 @@ export function awaitingSuite({ engines, it, expect }: Suite): void {
           tools.set(style, script(`registerTool({ name: "t", async handler({ k }) { ${body} } })`));
         }
         const wrong: string[] = [];
-        for (let round = 0; round < ROUNDS; round++) {
+        for (let round = 0; round < rounds; round++) {
           // 50 fetches are as many as a call may make; they need not be in every round.
           const counts = round % 20 === 0 ? [1, 2, 3, 5, 10, 50] : [1, 2, 3, 5, 10];
           const running = counts.flatMap((k) =>
@@ -74,7 +76,7 @@ export function awaitingSuite({ engines, it, expect }: Suite): void {
       const loop = script(
         'registerTool({ name: "t", async handler() { let sum = 0; for (let i = 0; i < 5000; i++) sum += await i; return sum } })',
       );
-      for (let round = 0; round < ROUNDS / 20; round++) {
+      for (let round = 0; round < rounds / 20; round++) {
         expect(await sandbox.call(loop, {}, {})).toMatchObject({ ok: true, value: 12_497_500 });
         expect(await sandbox.call(SUM, { a: round, b: 2 }, {})).toMatchObject({ ok: true, value: round + 2 });
       }

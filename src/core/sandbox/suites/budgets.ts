@@ -261,6 +261,25 @@ export function budgetSuite({ engines, it, expect }: Suite): void {
       }
     });
 
+    it(`a call that is over its time asks the origin for nothing more${on}`, async () => {
+      let now = 1_000_000;
+      let fetches = 0;
+      const sandbox = new Sandbox({ engine, limits: DEFAULT_SANDBOX_LIMITS, now: () => now });
+      const late: Capabilities = {
+        memorySearch: () => {
+          now += DEFAULT_SANDBOX_LIMITS.callTimeoutMs;
+          return [];
+        },
+        fetchOrigin: async () => {
+          fetches++;
+          return fetchAnswer("");
+        },
+      };
+      const tool = handler("host.memorySearch('x'); return host.fetchOrigin('/').status");
+      expect(await sandbox.call(tool, {}, late)).toMatchObject({ ok: false, code: "timeout" });
+      expect(fetches).toEqual(0);
+    });
+
     it(`[10.2-wall-deadline] waiting for the origin takes no gas${on}`, async () => {
       const sandbox = newSandbox(engine);
       const tool = handler("host.fetchOrigin('/'); let n = 0; for (let i = 0; i < 200000; i++) n++; return n");

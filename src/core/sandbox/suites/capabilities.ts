@@ -45,6 +45,15 @@ export function capabilitySuite({ engines, it, expect }: Suite): void {
           [true, "own"],
         ],
       });
+      const odd: Capabilities = {
+        // Against the types, as a fault of the host would be.
+        fetchOrigin: (path) =>
+          path === "/odd" ? Promise.reject(Object.create(null)) : (Promise.resolve({ status: 1n }) as never),
+      };
+      const told = handler(`
+        const message = (f) => { try { f(); return null } catch (e) { return e.message } };
+        return [message(() => host.fetchOrigin("/odd")), message(() => host.fetchOrigin("/big")).includes("BigInt")]`);
+      expect(await newSandbox(engine).call(told, {}, odd)).toMatchObject({ value: ["the host failed", true] });
       const uncaught = handler("return host.fetchOrigin('/b')");
       expect(await newSandbox(engine).call(uncaught, {}, origin)).toMatchObject({
         code: "tool_error",
@@ -184,6 +193,9 @@ export function capabilitySuite({ engines, it, expect }: Suite): void {
       const tool = script('registerTool({ name: "t", handler() { return 1 } })');
       expect(await sandbox.call(tool, {}, {})).toMatchObject({ value: 1 });
       expect(await sandbox.call({ ...tool, name: "u" }, {}, {})).toMatchObject({ code: "name_mismatch" });
+      for (const name of ["t\0", "t\0u"]) {
+        expect(await sandbox.call({ ...tool, name }, {}, {})).toMatchObject({ code: "name_mismatch" });
+      }
     });
 
     it(`evaluate runs a program without host functions, under gas${on}`, async () => {

@@ -7,6 +7,8 @@ import { Sandbox, type Tool } from "../sandbox.ts";
 /** The test framework's functions, handed in: the same suites run in workerd, in Node and in a browser. */
 export interface Suite {
   readonly engines: readonly Engine[];
+  /** In one place, where the product runs, everything is tried as often as it is claimed; elsewhere the same, less often. */
+  readonly thorough: boolean;
   /** The time is a safety net for busy machines, not a claim. */
   readonly it: (name: string, test: () => Promise<void>, timeoutMs?: number) => void;
   readonly expect: (actual: unknown, message?: string) => Expectation;

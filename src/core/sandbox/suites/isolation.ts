@@ -68,6 +68,26 @@ export function isolationSuite({ engines, it, expect }: Suite): void {
       expect(mean.ok && Math.abs((mean.value as number) - 0.5) < 0.03, "mean").toEqual(true);
     });
 
+    it(`the host function may be called while a script loads and its definition is read${on}`, async () => {
+      const sandbox = newSandbox(engine);
+      const random = script(
+        'const first = Math.random(); registerTool({ name: "t", get title() { return String(Math.random() < 1) }, handler() { return Math.random() !== first } })',
+      );
+      expect(await sandbox.load(random)).toMatchObject({ ok: true, definition: { name: "t", title: "true" } });
+      expect(await sandbox.call(random, {}, {})).toMatchObject({ ok: true, value: true });
+      const nothing = script('registerTool({ name: "t", get title() { throw null }, handler() {} })');
+      expect(await sandbox.load(nothing)).toMatchObject({ ok: false, code: "bad_definition", message: "null" });
+      expect(await sandbox.load(script("throw null"))).toMatchObject({
+        ok: false,
+        code: "tool_error",
+        message: "null",
+      });
+      const job = script(
+        'let n = 2; Promise.resolve().then(() => { n = Math.random() }); registerTool({ name: "t", handler() { return n < 1 } })',
+      );
+      expect(await sandbox.call(job, {}, {})).toMatchObject({ ok: true, value: true });
+    });
+
     it(`Date shows the host's clock in each call, in UTC${on}`, async () => {
       let now = Date.UTC(2026, 0, 31, 12, 34, 56, 789);
       const { Sandbox } = await import("../sandbox.ts");

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import type { PublicName } from "../../core/skill.ts";
+import { addHeaders } from "../answer-headers.ts";
 import { adminFailures } from "../auth/failures.ts";
 import type { Env } from "../env.ts";
 import { openRegistry } from "../registry/database.ts";
@@ -55,7 +56,7 @@ const prober: Prober = async (_env, origin) =>
 
 /** The admin API as the gateway mounts it, with publishers from {@link publishers}. */
 export function adminGateway() {
-  const app = new Hono<GatewayContext>().onError(answerProblem).use(trackRequest).use(requireSettings);
+  const app = new Hono<GatewayContext>().onError(answerProblem).use(trackRequest).use(addHeaders).use(requireSettings);
   return app.route("/admin/api/v1", createAdminApp({ prober }));
 }
 

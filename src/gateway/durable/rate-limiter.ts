@@ -75,6 +75,7 @@ export class RateLimiter extends DurableObject<Env> {
   #flush(): void {
     this.#flushPlanned = false;
     this.#flushedAt = Date.now();
-    this.ctx.storage.kv.put(KEY, this.#counter.snapshot());
+    // Unconfirmed: else every answer of the object would wait for the disk, once a second, for a write that may be lost anyway.
+    this.ctx.waitUntil(this.ctx.storage.put(KEY, this.#counter.snapshot(), { allowUnconfirmed: true }));
   }
 }

@@ -41,6 +41,7 @@ const OTHER_FAULTS = [
   "10.2-dispatch",
   "10.2-help-page",
   "10.2-double-burst",
+  "10.2-binding-timeout",
 ];
 
 /** The id under which each limit's edge is tested. */
@@ -65,6 +66,7 @@ const BUDGETS: Readonly<Record<keyof typeof DEFAULT_DISCOVERY_LIMITS | keyof typ
     guestStackBytes: ["guest-stack"],
     callGas: ["call-gas"],
     loadGas: ["load-gas"],
+    gasExhaustionsPerMinute: ["gas-exhaustions"],
     imageBytes: ["image"],
     imageCacheBytes: ["image-cache"],
     callTimeoutMs: ["call-timeout"],

@@ -28,7 +28,16 @@ export function countRequest(c: Context<GatewayContext>, log: RequestLog, status
   counters.count(log, status);
   if (Math.abs(now - flushedAt) < FLUSH_INTERVAL_MS) return;
   flushedAt = now;
-  c.executionCtx.waitUntil(flush(c.env));
+  keepAlive(c, flush(c.env));
+}
+
+/** Counting must never fail a request, so it does without an execution context where the host gave none. */
+function keepAlive(c: Context<GatewayContext>, work: Promise<void>): void {
+  try {
+    c.executionCtx.waitUntil(work);
+  } catch {
+    // The work goes on as long as the host lets it.
+  }
 }
 
 /** Never fails: what could not be handed on waits for the next time. */

@@ -46,16 +46,19 @@ export interface TestPublisherOptions {
   readonly base?: string;
   /** Lines of `llms.txt` after the skills. */
   readonly moreLines?: readonly string[];
+  /** Paths under the base that `api` answers although a file is there. */
+  readonly overrides?: readonly string[];
 }
 
 /** Starts a publisher. Its files are made once: what it serves is what its `llms.txt` declares. */
 export async function startTestPublisher(options: TestPublisherOptions): Promise<TestPublisher> {
-  const { skills, api = echoPath, base = "", moreLines = [] } = options;
+  const { skills, api = echoPath, base = "", moreLines = [], overrides = [] } = options;
   const files = new Map<string, string>([[`${base}/llms.txt`, llmsTxt(skills, moreLines)]]);
   for (const skill of skills) {
     files.set(base + toolPath(skill), skill.servedTool ?? skill.tool);
     if (skill.recipe !== undefined) files.set(base + recipePath(skill), skill.recipe);
   }
+  for (const path of overrides) files.delete(base + path);
   const requests = new Map<string, number>();
   const server = createServer((request, response) => {
     const path = (request.url ?? "/").split("?")[0] ?? "/";

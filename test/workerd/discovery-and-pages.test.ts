@@ -59,7 +59,7 @@ describe("discovery", () => {
     expect(await seen(host, "/llms.txt")).toBe(1);
   });
 
-  it("survives the hub's restart without asking the origin again", async () => {
+  it("[10.4-T40] survives the hub's restart without asking the origin again", async () => {
     const { token } = await addClient();
     const { origin, host } = await addOrigin();
     await rpc(mcp(origin), "ping", { token });

@@ -1,4 +1,4 @@
-/** Bounds of one discovery of one origin. Sizes are bytes, times milliseconds. Defaults: DESIGN §6 and §9. */
+/** Bounds of one discovery of one origin. Sizes are bytes, times milliseconds. */
 export interface DiscoveryLimits {
   readonly llmsTxtBytes: number;
   readonly indexBytes: number;

@@ -40,7 +40,7 @@ export interface ProviderOptions {
   readonly serverInfo: Provider["serverInfo"];
   /** Who calls, for the fair shares of the pool. */
   readonly client?: string;
-  /** How long a client may keep the lists, milliseconds. Default: the 15 s in which a release is fresh (DESIGN §6). */
+  /** How long a client may keep the lists, milliseconds. Default: the 15 s in which a release is fresh. */
   readonly ttlMs?: number;
   readonly onCall?: (report: CallReport) => void;
   /** Epoch milliseconds, for the duration in reports. */

@@ -24,7 +24,7 @@ const ADMIN_API = "/admin/api/v1";
 /** The admin API's own sign-in, which needs no more of the context than every request has. */
 const operators = requireAdmin as unknown as GatewayMiddleware;
 
-/** Every route of the gateway, and for each the steps of a request in the order in which they run (DESIGN §7). */
+/** Every route of the gateway, and for each the steps of a request in the order in which they run. */
 export function createApp(): Hono<GatewayContext> {
   const app = new Hono<GatewayContext>();
   app.onError((error, c) => (isAdminApi(c.req.path) ? answerProblem(error, c) : answerError(error, c)));

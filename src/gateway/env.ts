@@ -128,7 +128,7 @@ const D = DEFAULT_DISCOVERY_LIMITS;
 const S = DEFAULT_SANDBOX_LIMITS;
 const WASM_PAGE = 65_536;
 
-/** Every setting by its name in the environment. Budgets: DESIGN §9. */
+/** Every setting by its name in the environment. Budgets and their defaults: src/core/limits.ts. */
 const SETTINGS = z.object({
   ATTESTATION_MODE: oneOf(["off", "advisory", "enforcing"], "advisory"),
   SANDBOX_ENGINE: oneOf(["auto", "jspi", "asyncify"], "auto"),
@@ -228,6 +228,13 @@ function parseSettings(env: Env): SettingsResult {
     return { ok: false, problems: problems as [BadSetting, ...BadSetting[]] };
   }
   const value = answer.data;
+  if (value.ATTESTATION_MODE === "enforcing") {
+    // Accepting it without judging attestations would promise a protection that is not there.
+    return {
+      ok: false,
+      problems: [badSetting("ATTESTATION_MODE", "must not be enforcing: this version judges no attestations")],
+    };
+  }
   if (value.SANDBOX_ENGINE === "jspi" && jspiApi() === null) {
     return { ok: false, problems: [badSetting("SANDBOX_ENGINE", "must not be jspi on a platform without it")] };
   }

@@ -1,6 +1,6 @@
 import type { Json } from "../core/json.ts";
 
-/** Every reason for which the gateway itself refuses a request (DESIGN §7). */
+/** Every reason for which the gateway itself refuses a request. */
 export type GatewayErrorCode =
   | "bad_json"
   | "bad_origin"

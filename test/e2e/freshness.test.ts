@@ -4,7 +4,7 @@ import type { RpcAnswer } from "./caller.ts";
 import { FAULTS, type FaultyPublisher, startFaultyPublisher } from "./faulty-publisher.ts";
 import { startTwoGateways, type TwoGateways } from "./two-gateways.ts";
 
-/** Policy may be this old (DESIGN §6); a little is added for the request that finds it too old. */
+/** Policy may be this old; a little is added for the request that finds it too old. */
 const POLICY_BOUND_MS = 5_000 + 200;
 const MB = 1_000_000;
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../../src/dev/stack/paths.ts";
 
-/** A file of each part, what it imports, and whether DESIGN's house rules let it. */
+/** A file of each part, what it imports, and whether the rule of the house lets it. */
 const IMPORTS: readonly (readonly [file: string, specifier: string, verdict: "allowed" | "forbidden"])[] = [
   ["src/core/a.ts", "./b.ts", "allowed"],
   ["src/core/mcp/a.ts", "../json.ts", "allowed"],

@@ -37,7 +37,7 @@ export interface DiscoverOptions {
 
 /**
  * Discovers one origin: reads its `llms.txt`, fetches everything that its executable lines declare, verifies every byte
- * and reads each tool's definition once (Executable Skills v0.5; DESIGN §4).
+ * and reads each tool's definition once (Executable Skills v0.5).
  *
  * One broken skill harms only itself: it is in `rejected` with a code and a sentence, and the others load. A release may
  * thus have no skills. At most `limits.concurrency` fetches run at once; all of it ends at `limits.deadlineMs`, and what

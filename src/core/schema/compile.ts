@@ -25,7 +25,7 @@ export interface CompiledSchema {
 }
 
 /**
- * Checks and prepares a publisher's schema (DESIGN §4, input validation). Regular expressions are collected, not compiled:
+ * Checks and prepares a publisher's schema. Regular expressions are collected, not compiled:
  * only the sandbox may do that, see `checkSchema`.
  *
  * @throws {SchemaError} `bad_schema`: too large, too deep, an unknown dialect, a keyword of a wrong type, a reference that

@@ -6,7 +6,7 @@ import { LruCache } from "../lru.ts";
 import { openRegistry } from "../registry/database.ts";
 import { clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
 
-/** Policy is at most this old while D1 answers (DESIGN §6). */
+/** Policy is at most this old while D1 answers. */
 const POLICY_FRESH_MS = 5_000;
 /** … and at most this old while it does not. */
 const POLICY_STALE_MS = 60_000;

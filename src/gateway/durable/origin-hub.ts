@@ -19,7 +19,7 @@ import { sandboxFor } from "../sandbox.ts";
 import { ReleaseStore } from "./release-store.ts";
 import { KEEP_WARM_MS, Warmth } from "./warmth.ts";
 
-/** Up to this age a release is fresh (DESIGN §6). */
+/** Up to this age a release is fresh. */
 export const FRESH_MS = 15_000;
 /** Up to this age it is served while one refresh runs. */
 export const SERVABLE_MS = 105_000;

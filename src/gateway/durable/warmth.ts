@@ -2,7 +2,7 @@ import type { CanonicalOrigin } from "../../core/origin.ts";
 
 /** A hub refreshes itself this long after its last discovery, milliseconds. */
 export const KEEP_WARM_MS = 60_000;
-/** It does so while somebody called it within this time (DESIGN §6). */
+/** It does so while somebody called it within this time. */
 export const CALLED_LATELY_MS = 30 * 60_000;
 /** A call is written down at most this often. */
 const WRITE_INTERVAL_MS = 60_000;

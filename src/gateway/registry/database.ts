@@ -1,7 +1,7 @@
 import type { BatchItem } from "drizzle-orm/batch";
 import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
 
-/** The operator's decisions in D1 (DESIGN §8). Every function of this folder takes it first. */
+/** The operator's decisions in D1. Every function of this folder takes it first. */
 export type Registry = DrizzleD1Database;
 
 /** A statement that may stand in one atomic batch. */

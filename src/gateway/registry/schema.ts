@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
-// Times are epoch milliseconds. Ids are `<prefix>_<random>`: org_, cli_, tok_. DESIGN §8; later stages add their tables.
+// Times are epoch milliseconds. Ids are `<prefix>_<random>`: org_, cli_, tok_. Later stages add their tables.
 
 /** A publisher's address and what the operator decided about it. */
 export const origins = sqliteTable(

@@ -4,7 +4,7 @@ import type { Acting, Registry, Statement } from "./database.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { skills } from "./schema.ts";
 
-/** Unapproved versions kept of one skill; the ones seen last stay (DESIGN §8). */
+/** Unapproved versions kept of one skill; the ones seen last stay. */
 export const MAX_UNAPPROVED_VERSIONS = 20;
 
 /** One version of one skill that a probe has seen. */

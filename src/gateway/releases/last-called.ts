@@ -6,7 +6,7 @@ import { openRegistry } from "../registry/database.ts";
 import { origins } from "../registry/schema.ts";
 
 const WRITE_INTERVAL_MS = 60_000;
-/** Origins called within this time are kept warm by the cron (DESIGN §6). */
+/** Origins called within this time are kept warm by the cron. */
 const WARM_MS = 30 * 60_000;
 
 const written = new LruCache<string, number>(10_000);

@@ -8,7 +8,7 @@ import { ColoCache } from "./colo-cache.ts";
 import { askHub } from "./hub-client.ts";
 import { packedBytes, unpackRelease } from "./packed-release.ts";
 
-/** All releases in the memory of one isolate, of the 128 MB it has (DESIGN §5). */
+/** All releases in the memory of one isolate, of the 128 MB it has. */
 const RELEASE_CACHE_BYTES = 24 * 1_048_576;
 /** A refresh or a first load that has not ended after this long is taken for lost with the request that began it. */
 const LOST_MS = 20_000;

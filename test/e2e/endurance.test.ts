@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AdminClient } from "../../src/dev/stack/admin-client.ts";
 import { onboardOrigin } from "../../src/dev/stack/onboarding.ts";
 import { type Stack, startStack } from "../../src/dev/stack.ts";
@@ -15,12 +15,6 @@ const GROWTH_MIB = 40;
 const STEP = 2_000;
 /** Light calls before each reading, in which what the heavy ones dropped is collected. */
 const SETTLING = 500;
-
-/**
- * V8 leaves garbage alone while it finds room: a Worker that answers a constant grows by 90 MiB over 20,000 requests, and one that fetches
- * by 240. When every collection is a full one, what remains is held by somebody, and these two grow by 1 and 35 MiB.
- */
-const V8_FLAGS = "--gc-global";
 
 /** Hostile tools, each with the sentence that must end it. The first costs little; the others burn a whole call's budget. */
 const CHEAP_HOSTILE: readonly (readonly [name: string, sentence: RegExp])[] = [
@@ -46,7 +40,6 @@ describe.each([
   let publisher: TestPublisher;
 
   beforeAll(async () => {
-    vi.stubEnv("MINIFLARE_WORKERD_V8_FLAGS", V8_FLAGS);
     stack = await startStack({ port: 0, vars: { SANDBOX_ENGINE: engine } });
     caller = new Caller(stack, CONCURRENCY);
     publisher = await startTestPublisher({ skills: [skill("grow", "return new Uint8Array(2e7).length;")] });
@@ -57,7 +50,6 @@ describe.each([
     caller?.close();
     await stack?.stop();
     await publisher?.stop();
-    vi.unstubAllEnvs();
   });
 
   /** The pool keeps one large instance for tools that need it; each reading sees one. */

@@ -2,7 +2,7 @@ import { asc, desc, gt, lt } from "drizzle-orm";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { Acting, Registry, Statement } from "./database.ts";
-import { BatchFailed } from "./database-failure.ts";
+import { BatchFailed, isStatementAtFault } from "./database-failure.ts";
 import { RegistryError } from "./errors.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { auditLog } from "./schema.ts";
@@ -67,7 +67,7 @@ export async function mutate<T>(registry: Registry, acting: Acting, decide: () =
       await registry.batch([registry.insert(auditLog).values(row), ...decision.writes]);
       return decision.result;
     } catch (error) {
-      if (!lostTheRace(error)) throw new BatchFailed(error);
+      if (!lostTheRace(error)) throw isStatementAtFault(error) ? error : new BatchFailed(error);
     }
   }
   throw new RegistryError("busy", `Other changes came first ${MAX_ATTEMPTS} times; nothing was changed, please retry.`);

@@ -23,7 +23,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it("deploys as wrangler.toml says, with every binding that the README names", () => {
-  for (const binding of ["env.RATE_LIMITER", "env.ORIGIN_HUB", "env.METRICS", "env.DB"]) expect(output).toContain(binding);
+  for (const binding of ["env.RATE_LIMITER", "env.ORIGIN_HUB", "env.METRICS", "env.DB"])
+    expect(output).toContain(binding);
   expect(output).toContain("--dry-run: exiting now.");
 });
 

@@ -10,7 +10,11 @@ import { skill, startTestPublisher, type TestPublisher } from "./test-publisher.
 /** By now every bounded part (instances, images, releases) must have its full size: the calls up to here begin with what fills them. */
 const WARM_UP = 2_000;
 const CONCURRENCY = 16;
-const GROWTH_MIB = 40;
+/**
+ * The aim is 40. Measured: 14 for calls that fetch nothing, up to 57 for this mix on a busy machine, while the heap in use stays at 7 MiB: the
+ * rest is what the allocator keeps. The leak of 64 KiB a call that this test is for would be 1,100.
+ */
+const GROWTH_MIB = 100;
 /** How often memory is read and reported. */
 const STEP = 2_000;
 /** Light calls before each reading, in which what the heavy ones dropped is collected. */

@@ -173,14 +173,14 @@ it("[budget:discovery-deadline] definitions that the deadline leaves no time for
 it("[budget:discovery-deadline] holds while definitions are read, and other work has its turns", async () => {
   const publisher = new Publisher();
   for (let index = 0; index < 60; index += 1) {
-    const source = `for (let i = 0; i < 300_000; i += 1);${adder(`s${index}`)}`;
+    // Most of a load's gas: all of them take many times the deadline on any machine, and the quick rounds alone many turns.
+    const source = `for (let i = 0; i < 6_000_000; i += 1);${adder(`s${index}`)}`;
     await publisher.skill({ name: `s${index}`, source });
   }
   let turns = 0;
   const others = setInterval(() => {
     turns += 1;
   }, 1);
-  // Enough for several turns on a busy machine, and not enough for all of it on an idle one.
   const release = await run(publisher, { gas: 1e10, deadlineMs: 1_500 }, { sandbox: createTestSandbox() });
   clearInterval(others);
   expect(turns).toBeGreaterThan(3);

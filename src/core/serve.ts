@@ -5,6 +5,7 @@ import { decodeUtf8, type Sha256Hex } from "./integrity.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { CallContext, Era, ListedResource, ListedTool, Provider, ToolResult } from "./mcp/provider.ts";
+import { traceParent } from "./mcp/trace-context.ts";
 import type { GuestErrorCode } from "./sandbox/outcome.ts";
 import type { Sandbox, Tenant } from "./sandbox/sandbox.ts";
 import { type CompiledSchema, compileSchema } from "./schema/compile.ts";
@@ -40,6 +41,8 @@ export interface ProviderOptions {
   readonly serverInfo: Provider["serverInfo"];
   /** Who calls, for the fair shares of the pool. */
   readonly client?: string;
+  /** Sends the caller's W3C `traceparent` (`params._meta`) along with `host.fetchOrigin`. Default: no. */
+  readonly forwardTrace?: boolean;
   /** How long a client may keep the lists, milliseconds. Default: the 15 s in which a release is fresh. */
   readonly ttlMs?: number;
   readonly onCall?: (report: CallReport) => void;
@@ -75,7 +78,7 @@ export function createProvider(catalog: Catalog, options: ProviderOptions): Prov
     async callTool(name, args, context) {
       const entry = contents.skills.get(name);
       if (entry === undefined) return toolError(`Unknown tool: ${name}`);
-      const runtime = createRuntime(catalog, options);
+      const runtime = createRuntime(catalog, options, context);
       return report(options, entry, () => callSkill(runtime, entry, args, context));
     },
     async readResource(uri) {
@@ -117,9 +120,14 @@ interface Runtime {
   readonly fetchOrigin: ReturnType<typeof createFetchOrigin>;
 }
 
-function createRuntime(catalog: Catalog, { sandbox, fetch, limits, client = "" }: ProviderOptions): Runtime {
-  const { origin } = catalog;
-  return { sandbox, tenant: { client, origin }, fetchOrigin: createFetchOrigin({ origin, fetch, limits }) };
+function createRuntime({ origin }: Catalog, options: ProviderOptions, { meta }: CallContext): Runtime {
+  const { sandbox, fetch, limits, client = "", forwardTrace = false } = options;
+  const traceparent = forwardTrace ? traceParent({ _meta: meta })?.text : undefined;
+  return {
+    sandbox,
+    tenant: { client, origin },
+    fetchOrigin: createFetchOrigin({ origin, fetch, limits, traceparent }),
+  };
 }
 
 interface Answer {

@@ -7,14 +7,19 @@ import type { OriginFetcher } from "./origin-fetch.ts";
 
 const origin = parseOrigin("https://publisher.example/base", { allowLoopbackHttp: false, ownHosts: [] });
 
-function capability(answer: (request: Request) => Response | Promise<Response>, limits = {}) {
+function capability(answer: (request: Request) => Response | Promise<Response>, limits = {}, traceparent?: string) {
   const seen: Request[] = [];
   const fetch: OriginFetcher = async (url, init) => {
     const request = new Request(url, init);
     seen.push(request.clone());
     return answer(request);
   };
-  const fetchOrigin = createFetchOrigin({ origin, fetch, limits: { ...DEFAULT_SANDBOX_LIMITS, ...limits } });
+  const fetchOrigin = createFetchOrigin({
+    origin,
+    fetch,
+    limits: { ...DEFAULT_SANDBOX_LIMITS, ...limits },
+    traceparent,
+  });
   const call = (path: unknown, opts?: Json) => fetchOrigin(path as string, opts, new AbortController().signal);
   const failure = (path: unknown, opts?: Json) =>
     call(path, opts).then(
@@ -220,5 +225,30 @@ describe("failures", () => {
     const pending = fetchOrigin("/a", undefined, controller.signal);
     controller.abort();
     await expect(pending).rejects.toThrow("cancelled");
+  });
+});
+
+describe("the caller's traceparent", () => {
+  const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+  it("goes with every request where it is given, over redirects too, and beside a content type", async () => {
+    const { call, seen } = capability(
+      (request) =>
+        request.url.endsWith("/a")
+          ? new Response(null, { status: 307, headers: { location: "/base/b" } })
+          : new Response(""),
+      {},
+      TRACE,
+    );
+    await call("/a");
+    await call("/c", { method: "POST", body: "x", contentType: "text/x" });
+    expect(seen.map(({ headers }) => headers.get("traceparent"))).toEqual([TRACE, TRACE, TRACE]);
+    expect(seen[2]?.headers.get("content-type")).toBe("text/x");
+  });
+
+  it("is not sent otherwise, nor can a guest set it", async () => {
+    const { call, seen } = capability(() => new Response(""));
+    await call("/a", { traceparent: TRACE, headers: { traceparent: TRACE } });
+    expect(seen[0]?.headers.has("traceparent")).toBe(false);
   });
 });

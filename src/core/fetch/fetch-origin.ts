@@ -15,6 +15,8 @@ export interface FetchOriginOptions {
   readonly limits: FetchOriginLimits;
   /** Most redirects followed; each must stay inside the origin. Default 5. */
   readonly redirects?: number;
+  /** The caller's W3C `traceparent`, sent with every request; only where the operator decided that this publisher may see it. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Most UTF-16 units of a `contentType`. */
@@ -31,10 +33,13 @@ const DEFAULT_CONTENT_TYPE = "application/json";
  *
  * Rejects with an `Error` whose English message the guest sees, such as `method not allowed: PUT`.
  */
-export function createFetchOrigin({ origin, fetch, limits, redirects = 5 }: FetchOriginOptions): FetchOrigin {
+export function createFetchOrigin(options: FetchOriginOptions): FetchOrigin {
+  const { origin, fetch, limits, redirects = 5, traceparent } = options;
   return async (path, opts, signal) => {
     const url = resolveGuestPath(origin, path);
-    const request = readOptions(opts, limits);
+    const { headers, ...guest } = readOptions(opts, limits);
+    const request =
+      traceparent === undefined ? { ...guest, headers } : { ...guest, headers: { ...headers, traceparent } };
     try {
       return await fetchInsideOrigin(
         { fetch, origin, url, ...request, redirects, timeoutMs: limits.fetchTimeoutMs, signal },
@@ -66,7 +71,7 @@ function resolveGuestPath(origin: CanonicalOrigin, path: unknown): URL {
 interface GuestRequest {
   readonly method: "GET" | "POST";
   readonly body?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 function readOptions(opts: Json | undefined, limits: FetchOriginLimits): GuestRequest {
@@ -74,7 +79,7 @@ function readOptions(opts: Json | undefined, limits: FetchOriginLimits): GuestRe
   const method = typeof options.method === "string" ? options.method.toUpperCase() : "GET";
   if (method !== "GET" && method !== "POST") throw new Error(`method not allowed: ${method.slice(0, 32)}`);
   const { body } = options;
-  if (body === undefined || body === null) return { method };
+  if (body === undefined || body === null) return { method, headers: {} };
   if (typeof body !== "string") throw new Error("body must be a string");
   // A string longer than the limit in UTF-16 units is longer in bytes too, so this never encodes megabytes.
   if (body.length > limits.fetchRequestBytes || utf8Length(body) > limits.fetchRequestBytes) {

@@ -45,7 +45,9 @@ describe("clients", () => {
 
   it("[budget:grants] take 500 grants and no 501st", async () => {
     const ids = Array.from({ length: 500 }, (_, i) => `org_${i.toString(16).padStart(24, "0")}`);
-    const insert = testEnv.DB.prepare("INSERT INTO origins VALUES (?1, ?1, 'pending', 1, 1, NULL, NULL)");
+    const insert = testEnv.DB.prepare(
+      "INSERT INTO origins (id, origin, status, created_at, updated_at) VALUES (?1, ?1, 'pending', 1, 1)",
+    );
     await testEnv.DB.batch(ids.map((id) => insert.bind(id)));
     const full = await call("POST", "/clients", { name: "x", rpm: null, grants: ids });
     expect(full.status).toBe(201);

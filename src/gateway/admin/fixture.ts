@@ -27,7 +27,10 @@ export const testEnv = { ...(env as unknown as TestEnv), ADMIN_TOKEN, ALLOW_LOOP
 export const registry = openRegistry(testEnv.DB);
 
 /** Children before parents. */
-const TABLES = ["audit_log", "client_origins", "client_tokens", "clients", "skills", "origins"];
+const TABLES = [
+  ...["audit_log", "client_origins", "client_tokens", "clients", "skills", "verdicts", "origins"],
+  ...["artifacts", "attestations", "reviewers", "revocations", "trust_state"],
+];
 
 /**
  * An empty database, as after `wrangler d1 migrations apply`. Emptying the tables takes a tenth of the time that making them does; where

@@ -191,7 +191,9 @@ describe("probing", () => {
 
   it("[budget:versions] keeps the 20 unapproved versions of a skill seen last, and every approved one", async () => {
     const id = await origin("active");
-    const insert = testEnv.DB.prepare("INSERT INTO skills VALUES (?1, '', 'sum', ?2, ?3, ?3, NULL, NULL)");
+    const insert = testEnv.DB.prepare(
+      "INSERT INTO skills (origin_id, scope, name, tool_sha256, first_seen_at, last_seen_at) VALUES (?1, '', 'sum', ?2, ?3, ?3)",
+    );
     await testEnv.DB.batch(
       Array.from({ length: MAX_UNAPPROVED_VERSIONS }, (_, i) => insert.bind(id, `${i}`.padStart(64, "0"), 10 + i)),
     );

@@ -44,6 +44,10 @@ export function createOrigin(
       updatedAt: acting.now,
       probedAt: null,
       lastCalledAt: null,
+      attestationMode: null,
+      pin: "hold",
+      forwardTrace: false,
+      policyVersion: 1,
     };
     return {
       result: row,
@@ -110,7 +114,13 @@ function step(registry: Registry, acting: Acting, id: string, name: "suspend" | 
   });
 }
 
-/** Statement: writes the row's status. */
+/** Statement: writes the row's status, which changes what is served. */
 export function setStatus(registry: Registry, { id, status, updatedAt }: OriginRow) {
-  return registry.update(origins).set({ status, updatedAt }).where(eq(origins.id, id));
+  return registry
+    .update(origins)
+    .set({ status, updatedAt, policyVersion: NEXT_POLICY_VERSION })
+    .where(eq(origins.id, id));
 }
+
+/** Set in the batch of every mutation that changes what is served of an origin: readers then read its details again. */
+export const NEXT_POLICY_VERSION = sql`${origins.policyVersion} + 1`;

@@ -39,7 +39,8 @@ export function seeSkills(
     registry
       .insert(skills)
       .select(
-        sql`SELECT ${originId}, value ->> 0, value ->> 1, value ->> 2, ${probedAt}, ${probedAt}, NULL, NULL
+        sql`SELECT ${originId}, value ->> 0, value ->> 1, value ->> 2, ${probedAt}, ${probedAt},
+          NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
           FROM json_each(${versions}) WHERE true`,
       )
       .onConflictDoUpdate({

@@ -18,7 +18,15 @@ export default defineConfig({
     projects: [
       {
         plugins: [cloudflareTest({ miniflare: { ...COMPATIBILITY, modulesRules: WASM_MODULES } })],
-        test: { name: "core", include: ["src/core/**/*.test.ts"], exclude: ["**/*.node.test.ts"] },
+        test: {
+          name: "core",
+          testTimeout: 20_000,
+          // One workerd for all files, one file after the other: starting one and loading the code costs more than the tests.
+          isolate: false,
+          fileParallelism: false,
+          include: ["src/core/**/*.test.ts"],
+          exclude: ["**/*.node.test.ts"],
+        },
       },
       {
         plugins: [
@@ -56,7 +64,7 @@ export default defineConfig({
         test: {
           name: "gateway",
           testTimeout: 20_000,
-          // One workerd for all files, one file after the other: starting one and loading the gateway costs more than the tests.
+          // As in `core`.
           isolate: false,
           fileParallelism: false,
           include: ["src/gateway/**/*.test.ts", "test/workerd/**/*.test.ts"],
@@ -67,6 +75,7 @@ export default defineConfig({
         test: {
           name: "node",
           environment: "node",
+          testTimeout: 20_000,
           include: ["{src,publishers}/**/*.node.test.ts", "test/node/**/*.test.ts"],
         },
       },

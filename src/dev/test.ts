@@ -19,28 +19,37 @@ interface Counts {
 
 const REPORTS = join(DEV_FOLDER, "reports");
 
-const STAGES: readonly Stage[] = [
-  {
-    name: "generated",
-    title: "Generated files are current",
-    commands: [["src/dev/publishers/generate.ts", "--check"]],
-  },
-  { name: "lint", title: "Format and lint", commands: [["node_modules/@biomejs/biome/bin/biome", "check"]] },
-  {
-    name: "types",
-    title: "Types",
-    commands: [
-      ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "tsconfig.json"],
-      ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "tsconfig.node.json"],
+/**
+ * Groups run one after the other; within a group the lanes run at once, since no suite before the last needs more than one core, and the
+ * stages of a lane one after the other. The last suite has the machine for itself: it measures what others would disturb.
+ */
+const GROUPS: readonly (readonly (readonly Stage[])[])[] = [
+  [
+    [
+      {
+        name: "generated",
+        title: "Generated files are current",
+        commands: [["src/dev/publishers/generate.ts", "--check"]],
+      },
+      { name: "lint", title: "Format and lint", commands: [["node_modules/@biomejs/biome/bin/biome", "check"]] },
+      {
+        name: "types",
+        title: "Types",
+        commands: [
+          ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "tsconfig.json"],
+          ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "tsconfig.node.json"],
+        ],
+      },
+      suite("core", "Core, in workerd"),
     ],
-  },
-  suite("core", "Core, in workerd"),
-  suite("gateway", "Gateway, in workerd with its bindings"),
-  suite("node", "Core and publishers, in Node"),
-  suite("e2e", "End to end, against running gateways"),
+    [suite("gateway", "Gateway, in workerd with its bindings"), suite("node", "Core and publishers, in Node")],
+  ],
+  [[suite("e2e", "End to end, against running gateways")]],
 ];
 
-/** A vitest project as a stage of its own: the suites share two cores, and the last measures what the others would disturb. */
+const NAMES = GROUPS.flat(2).map(({ name }) => name);
+
+/** A vitest project as a stage of its own. */
 function suite(project: string, title: string): Stage {
   const report = join(REPORTS, `${project}.json`);
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
@@ -52,18 +61,25 @@ function suite(project: string, title: string): Stage {
   };
 }
 
-/** Runs a Node script with our terminal; answers its exit code. */
-function run(args: readonly string[]): Promise<number> {
+/** Runs a Node script; answers its exit code and, where it does not write to our terminal, what it wrote. */
+function run(args: readonly string[], isLive: boolean): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: "inherit" });
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["inherit", ...outputs(isLive)] });
+    const chunks: Buffer[] = [];
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => chunks.push(chunk));
     const forward = (signal: NodeJS.Signals) => child.kill(signal);
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, forward);
-    child.on("error", () => resolve(1));
-    child.on("exit", (code) => {
+    const finish = (code: number) => {
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, forward);
-      resolve(code ?? 1);
-    });
+      resolve({ code, output: Buffer.concat(chunks).toString() });
+    };
+    child.on("error", () => finish(1));
+    child.on("close", (code) => finish(code ?? 1));
   });
+}
+
+function outputs(isLive: boolean): ("inherit" | "pipe")[] {
+  return isLive ? ["inherit", "inherit"] : ["pipe", "pipe"];
 }
 
 /** Adds what vitest's JSON report says; a suite that left none did not run. */
@@ -77,32 +93,51 @@ async function addReport(path: string, counts: Counts): Promise<void> {
   counts.skipped += (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0);
 }
 
-/** Runs the stages in order up to the first that fails; answers that one. */
-async function runStages(stages: readonly Stage[], counts: Counts): Promise<Stage | undefined> {
-  for (const [index, stage] of stages.entries()) {
-    console.log(`\n━━ ${index + 1}/${stages.length} ${stage.title} (${stage.name})\n`);
+/** Runs the stages in order up to the first that fails; answers that one. Only one lane at a time can write as it goes. */
+async function runLane(stages: readonly Stage[], isLive: boolean, counts: Counts): Promise<Stage | undefined> {
+  for (const stage of stages) {
+    const title = `\n━━ ${stage.title} (${stage.name})\n`;
+    if (isLive) console.log(title);
     if (stage.report !== undefined) await rm(stage.report, { force: true });
+    const begin = performance.now();
     let failed = false;
+    let output = "";
     for (const command of stage.commands) {
-      failed = (await run(command)) !== 0;
+      const ended = await run(command, isLive);
+      output += ended.output;
+      failed = ended.code !== 0;
       if (failed) break;
     }
+    if (!isLive) console.log(`${title}\n${output}`);
+    console.log(`━━ ${stage.name}: ${((performance.now() - begin) / 1000).toFixed(0)} s`);
     if (stage.report !== undefined) await addReport(stage.report, counts);
     if (failed) return stage;
   }
   return undefined;
 }
 
+/** Answers the first stage that failed; no group begins after that. */
+async function runGroups(names: readonly string[], counts: Counts): Promise<Stage | undefined> {
+  for (const group of GROUPS) {
+    const lanes = group
+      .map((lane) => lane.filter(({ name }) => names.includes(name)))
+      .filter((lane) => lane.length > 0);
+    const ended = await Promise.all(lanes.map((lane, index) => runLane(lane, index === 0, counts)));
+    const failed = ended.find((stage) => stage !== undefined);
+    if (failed !== undefined) return failed;
+  }
+  return undefined;
+}
+
 async function main(names: readonly string[]): Promise<number> {
-  const unknown = names.find((name) => !STAGES.some((stage) => stage.name === name));
+  const unknown = names.find((name) => !NAMES.includes(name));
   if (unknown !== undefined) {
-    console.error(`No stage "${unknown}". Usage: npm test [-- ${STAGES.map((stage) => stage.name).join("|")} …]`);
+    console.error(`No stage "${unknown}". Usage: npm test [-- ${NAMES.join("|")} …]`);
     return 2;
   }
   await mkdir(REPORTS, { recursive: true });
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
-  const stages = names.length === 0 ? STAGES : STAGES.filter((stage) => names.includes(stage.name));
-  const failed = await runStages(stages, counts);
+  const failed = await runGroups(names.length === 0 ? NAMES : names, counts);
   console.log(failed === undefined ? "\nEverything passed." : `\nFailed: ${failed.title} (${failed.name}).`);
   console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   return failed === undefined ? 0 : 1;

@@ -1,11 +1,43 @@
+import type { Attestation } from "./attestation/attestation.ts";
+import { type CalendarDate, calendarDateOf } from "./attestation/calendar-date.ts";
+import type { SignatureFact, SignatureFacts } from "./attestation/facts.ts";
+import { type Evidence, type Trust, type Verdict, verdictOf } from "./attestation/verdict.ts";
 import type { Release, ReleaseSkill } from "./discovery/release.ts";
+import type { Sha256Hex } from "./integrity.ts";
 import type { CanonicalOrigin } from "./origin.ts";
+import type { SkillId } from "./skill.ts";
 
-/** What the operator decided about one origin and one client. Plain data. */
+/**
+ * What the operator decided about one origin and one client. Plain data, never changed: a decision that changes is another
+ * object, and while none does the same object is given again, since what was admitted is kept by it.
+ */
 export interface Policy {
   readonly status: "pending" | "active" | "suspended" | "revoked";
   /** Whether the client may use the origin. */
   readonly granted: boolean;
+  /** What a verdict does: nothing, be shown, or decide. */
+  readonly mode: "off" | "advisory" | "enforcing";
+  /** What becomes of code that nobody approved: it is served, served with a flag, or the last approved version is instead. */
+  readonly pin: "off" | "warn" | "hold";
+  /** By {@link skillKey}; the newest approval first. */
+  readonly approved: ReadonlyMap<string, readonly ApprovedVersion[]>;
+  readonly trust: Trust;
+  /** The gateway's own store of attestations, as far as it concerns the origin. */
+  readonly stored: readonly StoredAttestation[];
+  /** What was established besides the release's own facts. */
+  readonly facts: ReadonlyMap<string, SignatureFact>;
+}
+
+export interface ApprovedVersion {
+  readonly toolSha256: Sha256Hex;
+  /** Epoch milliseconds. */
+  readonly approvedAt: number;
+}
+
+export interface StoredAttestation {
+  readonly attestation: Attestation;
+  /** Epoch milliseconds. */
+  readonly storedAt: number;
 }
 
 /** What one client may list and call on one origin at one moment. Plain data. */
@@ -15,31 +47,140 @@ export interface Catalog {
   readonly fetchedAt: number;
   /** In document order. */
   readonly skills: readonly CatalogSkill[];
+  /** The verdicts of what would be served in any mode; none in mode `off`. */
+  readonly counts: Readonly<Record<Verdict, number>>;
+  /** In document order. */
+  readonly withheld: readonly WithheldSkill[];
 }
 
 export interface CatalogSkill {
   readonly skill: ReleaseSkill;
+  /** `null` in mode `off`. */
+  readonly verdict: Verdict | null;
+  /** Under `pin: warn`, code that nobody approved. */
+  readonly flag: "unapproved" | null;
+}
+
+export interface WithheldSkill extends SkillId {
+  readonly toolSha256: Sha256Hex;
+  readonly code: "awaiting_approval" | "revoked_hash" | "not_attested";
+  /** One English sentence. */
+  readonly message: string;
+}
+
+/** Names a skill of an origin, whichever version: two skills never share one. */
+export function skillKey({ scope, name }: SkillId): string {
+  return JSON.stringify([scope, name]);
 }
 
 /**
- * Decides what of a release a client may see. A pure function of facts, policy and the moment: a policy that changes
- * needs no cache flush, the next call sees it. Nothing is admitted unless the origin is active and granted.
+ * Decides what of a release a client may see. A pure function of facts, policy and the UTC day: a policy that changes needs
+ * no cache flush, the next call sees it. Nothing is admitted unless the origin is active and granted; nothing is ever known
+ * by its name alone.
  *
- * @param _now epoch milliseconds; verdicts and revocations depend on it.
+ * @param now epoch milliseconds.
  */
-export function admit(release: Release, policy: Policy, _now: number): Catalog {
-  if (policy.status !== "active" || !policy.granted) return catalogOf(release, []);
-  let catalog = admitted.get(release);
-  if (catalog === undefined) {
-    catalog = catalogOf(release, release.skills);
-    admitted.set(release, catalog);
+export function admit(release: Release, policy: Policy, now: number): Catalog {
+  const day = calendarDateOf(now);
+  let admitted = decided.get(release);
+  if (admitted === undefined) {
+    admitted = new WeakMap();
+    decided.set(release, admitted);
   }
-  return catalog;
+  let decision = admitted.get(policy);
+  if (decision?.day !== day) {
+    decision = { day, catalog: decide(release, policy, day) };
+    admitted.set(policy, decision);
+  }
+  return decision.catalog;
 }
 
-/** Decisions made before: a release never changes, so calls of the same release share one catalog and what is made of it. */
-const admitted = new WeakMap<Release, Catalog>();
+/** Decisions made before: calls of the same release under the same policy share one catalog and what is made of it. */
+const decided = new WeakMap<Release, WeakMap<Policy, { readonly day: CalendarDate; readonly catalog: Catalog }>>();
 
-function catalogOf({ origin, fetchedAt }: Release, skills: readonly ReleaseSkill[]): Catalog {
-  return { origin, fetchedAt, skills: skills.map((skill) => ({ skill })) };
+function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
+  const { origin, fetchedAt } = release;
+  const counts = { attested: 0, expired: 0, invalid: 0, unattested: 0 };
+  const skills: CatalogSkill[] = [];
+  const withheld: WithheldSkill[] = [];
+  if (policy.status !== "active" || !policy.granted) return { origin, fetchedAt, skills, counts, withheld };
+
+  const held = heldVersions(release);
+  const judge = policy.mode === "off" ? () => null : judgeOf(release, policy, day);
+  for (const current of release.skills) {
+    const version = chooseVersion(current, held, policy);
+    if ("code" in version) {
+      withheld.push(version);
+      continue;
+    }
+    const verdict = judge(version.skill);
+    if (verdict !== null) counts[verdict] += 1;
+    if (policy.mode === "enforcing" && verdict !== "attested") {
+      withheld.push(
+        withhold(version.skill, "not_attested", `Its verdict is ${verdict}, and only attested skills are served.`),
+      );
+    } else {
+      skills.push({ ...version, verdict });
+    }
+  }
+  return { origin, fetchedAt, skills, counts, withheld };
+}
+
+type HeldVersions = ReadonlyMap<string, readonly ReleaseSkill[]>;
+
+function heldVersions({ held }: Release): HeldVersions {
+  return Map.groupBy(held, skillKey);
+}
+
+/** Which version of a skill that `llms.txt` lists is to be served. A revoked one is not replaced by an older one. */
+function chooseVersion(
+  current: ReleaseSkill,
+  held: HeldVersions,
+  { pin, approved, trust }: Policy,
+): Omit<CatalogSkill, "verdict"> | WithheldSkill {
+  const key = skillKey(current);
+  const approvals = approved.get(key) ?? [];
+  const isApproved = approvals.some(({ toolSha256 }) => toolSha256 === current.toolSha256);
+  let skill: ReleaseSkill | undefined = current;
+  if (pin === "hold" && !isApproved) skill = newestApproved(approvals, held.get(key) ?? []);
+  if (skill === undefined) {
+    return withhold(current, "awaiting_approval", "Nobody has approved this code, and no approved version is at hand.");
+  }
+  if (trust.revokedHashes.has(skill.toolSha256)) {
+    return withhold(skill, "revoked_hash", "The operator revoked this hash: it runs nowhere.");
+  }
+  return { skill, flag: pin === "warn" && !isApproved ? "unapproved" : null };
+}
+
+function newestApproved(
+  approvals: readonly ApprovedVersion[],
+  versions: readonly ReleaseSkill[],
+): ReleaseSkill | undefined {
+  for (const { toolSha256 } of approvals) {
+    const version = versions.find((held) => held.toolSha256 === toolSha256);
+    if (version !== undefined) return version;
+  }
+  return undefined;
+}
+
+function withhold(
+  { scope, name, toolSha256 }: ReleaseSkill,
+  code: WithheldSkill["code"],
+  message: string,
+): WithheldSkill {
+  return { scope, name, toolSha256, code, message };
+}
+
+/** Judges versions of an origin's skills by what the publisher serves and what the gateway stored, merged. */
+function judgeOf(release: Release, policy: Policy, day: CalendarDate): (skill: ReleaseSkill) => Verdict {
+  const { origin } = release;
+  const evidence: Evidence[] = [
+    ...release.attestations.map((attestation) => ({ attestation, storedAt: null })),
+    ...policy.stored,
+  ];
+  const byHash = Map.groupBy(evidence, ({ attestation }) => attestation.toolSha256);
+  const ownFacts = new Map(release.facts);
+  const facts: SignatureFacts = { get: (key) => ownFacts.get(key) ?? policy.facts.get(key) };
+  return ({ name, toolSha256 }) =>
+    verdictOf({ origin, name, toolSha256 }, byHash.get(toolSha256) ?? [], facts, policy.trust, day).verdict;
 }

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { policyWith } from "./attestation/fixture/policies.ts";
 import { admit } from "./catalog.ts";
 import { discover } from "./discovery/discover.ts";
 import { Publisher, script } from "./discovery/fixture/publisher.ts";
@@ -34,7 +35,7 @@ async function serve(
   const { origin, fetch } = publisher;
   const release = await discover({ origin, fetch, sandbox, limits: DEFAULT_DISCOVERY_LIMITS, now: () => 0 });
   expect(release.rejected).toEqual([]);
-  const catalog = admit(release, { status: "active", granted: true }, 0);
+  const catalog = admit(release, policyWith(), 0);
   const reports: CallReport[] = [];
   const provider = createProvider(catalog, {
     sandbox: box,
@@ -288,7 +289,7 @@ describe("a stored release that is older than a rule of this version", () => {
         skill.name === "stale" ? { ...skill, definition: { ...skill.definition, [field]: schema } } : skill,
       );
       const reports: CallReport[] = [];
-      const provider = createProvider(admit({ ...release, skills }, { status: "active", granted: true }, 0), {
+      const provider = createProvider(admit({ ...release, skills }, policyWith(), 0), {
         sandbox,
         fetch,
         limits: DEFAULT_SANDBOX_LIMITS,

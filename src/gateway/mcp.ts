@@ -1,4 +1,4 @@
-import { admit } from "../core/catalog.ts";
+import { admit, type Policy } from "../core/catalog.ts";
 import { traceParent } from "../core/mcp/trace-context.ts";
 import type { CallReport } from "../core/serve.ts";
 import { createProvider } from "../core/serve.ts";
@@ -19,6 +19,23 @@ import { sandboxFor } from "./sandbox.ts";
 import type { Step } from "./steps.ts";
 
 const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION };
+
+const ADMITTED = {
+  pending: policyOfStatus("pending"),
+  active: policyOfStatus("active"),
+  suspended: policyOfStatus("suspended"),
+  revoked: policyOfStatus("revoked"),
+} as const;
+
+function policyOfStatus(status: Policy["status"]): Policy {
+  const trust = {
+    reviewers: [],
+    revokedAttestations: new Set<never>(),
+    revokedHashes: new Set<never>(),
+    trustRootId: "",
+  };
+  return { status, granted: true, mode: "off", pin: "off", approved: new Map(), trust, stored: [], facts: new Map() };
+}
 
 /** Counts the call against the client's limits. Every authenticated POST counts, whatever becomes of it. */
 export const limitCalls: Step = (c) => {
@@ -92,8 +109,7 @@ export const serveMcp: Step = (c) => {
   const log = c.get("log");
   const settings = c.get("settings");
   const { clientId } = c.get("client");
-  const policy = { status: c.get("originPolicy").status, granted: true };
-  const catalog = admit(c.get("release"), policy, Date.now());
+  const catalog = admit(c.get("release"), ADMITTED[c.get("originPolicy").status], Date.now());
   if (catalog.skills.length === 0) throw new GatewayError("no_skills");
   const provider = createProvider(catalog, {
     sandbox: sandboxFor(settings),

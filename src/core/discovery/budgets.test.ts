@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { entryOf } from "../attestation/fixture/entries.ts";
 import type { Sha256Hex } from "../integrity.ts";
 import { LARGE_DEFINITIONS, SMALL_DEFINITION } from "./definitions.ts";
 import { edges, outcome, run } from "./fixture/discovering.ts";
@@ -53,10 +54,10 @@ it("[budget:attestations.json] takes 256 KiB and no byte more", async () => {
   for (const [past, expected] of edges("attestations too_large")) {
     const publisher = new Publisher();
     await publisher.skill({ name: "one" });
-    publisher.put("/.well-known/agent-skills/attestations.json", padded("[1]", 256 * KIB + past));
+    publisher.put("/.well-known/agent-skills/attestations.json", padded(JSON.stringify([entryOf()]), 256 * KIB + past));
     const release = run(publisher);
     expect(await outcome(release)).toBe(expected);
-    expect((await release).attestations).toEqual(past > 0 ? [] : [1]);
+    expect((await release).attestations).toHaveLength(past > 0 ? 0 : 1);
   }
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { entryOf } from "../attestation/fixture/entries.ts";
 import { DiscoveryError } from "./discovery-error.ts";
 import { codes, names, run } from "./fixture/discovering.ts";
 import { adder, Publisher, script, sha256Of } from "./fixture/publisher.ts";
@@ -20,7 +21,7 @@ describe("a release", () => {
     await publisher.skill({ name: "alpha", scope: "kb", metadata: { version: "1.2" } });
     publisher.line("- [reading](/about.md): Only for people.");
     await publisher.memory("kb", "snapshot bytes");
-    publisher.put("/.well-known/agent-skills/attestations.json", '[{"skill":"zulu"}]');
+    publisher.put("/.well-known/agent-skills/attestations.json", JSON.stringify([entryOf({ skill: "zulu" })]));
     const release = await run(publisher);
     expect(release.rejected).toEqual([]);
     expect(names(release)).toEqual(["zulu", "kb__alpha"]);
@@ -42,7 +43,7 @@ describe("a release", () => {
     });
     expect(release.memories.map(({ scope, bytes }) => [scope, bytes.length])).toEqual([["kb", 14]]);
     expect(release.prose).toMatchObject([{ name: "reading", description: "Only for people." }]);
-    expect(release.attestations).toEqual([{ skill: "zulu" }]);
+    expect(release.attestations).toMatchObject([{ skill: "zulu", attester: "human:ada" }]);
     expect(structuredClone(release)).toEqual(release);
   });
 

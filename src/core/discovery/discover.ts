@@ -1,22 +1,22 @@
 import type { OriginFetcher } from "../fetch/origin-fetch.ts";
 import type { Sha256Hex } from "../integrity.ts";
-import type { Json } from "../json.ts";
 import { DEFAULT_SANDBOX_LIMITS, type DiscoveryLimits } from "../limits.ts";
 import type { LlmsTxt } from "../llmstxt/llmstxt.ts";
 import { parseLlmsTxt } from "../llmstxt/parse.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { ATTESTATIONS_PATH, keepAttestations } from "./attestations.ts";
 import { firstRejections, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
 import { DefinitionReader } from "./definitions.ts";
 import type { DiscoveryCache } from "./discovery-cache.ts";
 import { DiscoveryError, type DiscoveryFailureReason } from "./discovery-error.ts";
-import { type Download, Downloads, FETCHING_SHARE, releaseFull } from "./downloads.ts";
+import { Downloads, FETCHING_SHARE } from "./downloads.ts";
 import { ReleaseLedger } from "./ledger.ts";
 import { rejectionsOfText } from "./lines.ts";
 import { fetchMemories, keepMemories } from "./memories.ts";
 import type { Rejection, Release } from "./release.ts";
 import { fetchSkills, keepSkills } from "./skills.ts";
-import { ATTESTATIONS_PATH, INDEX_PATH, readAttestations, readIndex } from "./well-known.ts";
+import { INDEX_PATH, readIndex } from "./well-known.ts";
 
 export interface DiscoverOptions {
   readonly origin: CanonicalOrigin;
@@ -96,7 +96,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
   const ledger = new ReleaseLedger(limits);
   const index = readIndex(indexFile);
   if (index.problem !== null) rejected.push(rejection("index", WHOLE_ORIGIN, index.problem));
-  const attestations = keepAttestations(attestationsFile, { ledger, limits, rejected });
+  const attestations = await keepAttestations(attestationsFile, { ledger, limits, rejected });
   const keptMemories = keepMemories(memories, { ledger, limits, rejected });
   const definitions = new DefinitionReader({
     sandbox,
@@ -116,7 +116,9 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     skills: keptSkills,
     memories: keptMemories,
     prose: text.prose.slice(0, MAX_REPORTED).map(({ name, description, reason }) => ({ name, description, reason })),
+    held: [],
     attestations,
+    facts: [],
     rejected: [...unreadable, ...firstRejections(rejected)],
   };
 }
@@ -170,15 +172,4 @@ async function fetchLlmsTxt(options: DiscoverOptions, downloads: Downloads): Pro
 
 function throwIfCancelled({ signal }: DiscoverOptions): void {
   if (signal?.aborted) throw new DiscoveryError("discovery_failed", "cancelled", "The discovery was cancelled.");
-}
-
-function keepAttestations(
-  file: Download,
-  { ledger, limits, rejected }: { ledger: ReleaseLedger; limits: DiscoveryLimits; rejected: Rejection[] },
-): readonly Json[] {
-  const { entries, problem } = readAttestations(file);
-  if (problem !== null) rejected.push(rejection("attestations", WHOLE_ORIGIN, problem));
-  if (!file.ok || entries.length === 0 || ledger.take(ATTESTATIONS_PATH, file.value.length)) return entries;
-  rejected.push(rejection("attestations", WHOLE_ORIGIN, releaseFull("attestations.json", limits)));
-  return [];
 }

@@ -43,8 +43,7 @@ describe("a hostile document", () => {
     const release = await run(publisher);
     expect(names(release)).toEqual(["good"]);
     expect(release.prose.map(({ name }) => name)).toEqual(["a", "b"]);
-    expect(codes(release)).toEqual(["index  bad_shape"]);
-    expect(Object.keys(release.attestations[0] ?? {})).toEqual(["__proto__"]);
+    expect(codes(release)).toEqual(["index  bad_shape", "attestations  missing_field"]);
     expect(({} as { a?: number }).a).toBeUndefined();
   });
 
@@ -76,7 +75,10 @@ describe("a hostile document", () => {
     publisher.put("/.well-known/agent-skills/attestations.json", `[${"0,".repeat(100_000)}0]`);
     const release = await run(publisher);
     expect(names(release)).toEqual(["good"]);
-    expect(codes(release)).toEqual(["index  bad_shape"]);
+    expect(new Set(codes(release))).toEqual(
+      new Set(["index  bad_shape", "attestations  not_an_object", "attestations  bad_shape"]),
+    );
+    expect(release.rejected).toHaveLength(102);
   });
 
   it("of nested arrays without an end is bad JSON or a bad shape, and nothing overflows", async () => {

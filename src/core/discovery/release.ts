@@ -1,5 +1,7 @@
+import type { Attestation } from "../attestation/attestation.ts";
+import type { SignatureFact } from "../attestation/facts.ts";
+import type { MalformedCode } from "../attestation/read.ts";
 import type { Sha256Hex } from "../integrity.ts";
-import type { Json } from "../json.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { PublicName, SkillId, ToolDefinition } from "../skill.ts";
 
@@ -16,8 +18,15 @@ export interface Release {
   readonly memories: readonly ReleaseMemory[];
   /** Skill lines without an artifact: links for people, never run. At most 1,000. */
   readonly prose: readonly ProseSkill[];
-  /** Parsed entries of the publisher's `attestations.json`; their signatures are judged elsewhere. */
-  readonly attestations: readonly Json[];
+  /**
+   * Of a skill whose current version is not the one approved last, that approved version, from the gateway's own store; it
+   * has the scope and name of the current one.
+   */
+  readonly held: readonly ReleaseSkill[];
+  /** The well-formed entries of the publisher's `attestations.json`, each once. */
+  readonly attestations: readonly Attestation[];
+  /** What is known of their signatures, by `factKey`. */
+  readonly facts: readonly (readonly [factKey: string, fact: SignatureFact])[];
   /**
    * What was left out, and why: of lines that could not be read at most 1,000, of everything else too; where there are
    * more, a `too_many_rejections` says how many.
@@ -98,7 +107,9 @@ export type RejectionCode =
   | "unsupported_format"
   | "too_many_memories"
   | "bad_json"
-  | "bad_shape";
+  | "bad_shape"
+  // an entry of attestations.json
+  | MalformedCode;
 
 export interface Rejection extends SkillId {
   readonly subject: RejectionSubject;

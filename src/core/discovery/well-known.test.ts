@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { entryOf } from "../attestation/fixture/entries.ts";
 import { DEFAULT_DISCOVERY_LIMITS } from "../limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { discover } from "./discover.ts";
@@ -92,17 +93,15 @@ describe("index.json", () => {
 });
 
 describe("attestations.json", () => {
-  it("is kept entry by entry, as it stands", async () => {
-    const release = await runWith(ATTESTATIONS, '\ufeff[{"skill":"same"},1,null]');
-    expect(release.attestations).toEqual([{ skill: "same" }, 1, null]);
-    expect(release.rejected).toEqual([]);
-  });
-
-  it("loses entries that are nested too deeply to be copied, and says so", async () => {
-    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
-    const release = await runWith(ATTESTATIONS, `[1,${deep}]`);
-    expect(release.attestations).toEqual([1]);
-    expect(release.rejected).toMatchObject([{ subject: "attestations", code: "bad_shape" }]);
+  it("is read entry by entry: a bad one is reported with its place and harms no other", async () => {
+    const deep = `{"note":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;
+    const release = await runWith(ATTESTATIONS, `\ufeff[1,${JSON.stringify(entryOf())},${deep},null]`);
+    expect(release.attestations).toMatchObject([{ skill: "sum", attester: "human:ada" }]);
+    expect(release.rejected.map(({ subject, code, message }) => [subject, code, message.split(":")[0]])).toEqual([
+      ["attestations", "not_an_object", "Entry 0 of attestations.json"],
+      ["attestations", "too_deep", "Entry 2 of attestations.json"],
+      ["attestations", "not_an_object", "Entry 3 of attestations.json"],
+    ]);
   });
 
   it.each<[string, Answer | string, string]>([

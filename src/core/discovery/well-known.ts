@@ -1,6 +1,5 @@
 import { decodeUtf8, IntegrityError } from "../integrity.ts";
 import { isJsonObject, type Json } from "../json.ts";
-import { isWithinDepth } from "../json-depth.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import { OriginError, resolvePublisherPath } from "../origin.ts";
 import type { SkillId } from "../skill.ts";
@@ -8,10 +7,6 @@ import { type Checked, passed, type Refused, refused } from "./checked.ts";
 import type { Download } from "./downloads.ts";
 
 export const INDEX_PATH = "/.well-known/agent-skills/index.json";
-export const ATTESTATIONS_PATH = "/.well-known/agent-skills/attestations.json";
-
-/** Deepest nesting of an entry that is kept: deeper ones would overflow whoever copies a release. */
-const ENTRY_DEPTH = 32;
 
 /** What an index entry says about a skill's artifact; `null` where it says nothing. */
 export interface IndexEntry extends SkillId {
@@ -103,26 +98,8 @@ function pointsTo(path: string, url: URL, origin: CanonicalOrigin): boolean {
   }
 }
 
-/** Reads `attestations.json`: a JSON array, whose entries are judged elsewhere (Skill Attestations v0.4 §2). */
-export function readAttestations(download: Download): WellKnown<Json> {
-  const document = readJson(download, "attestations.json");
-  if (document === null) return { entries: [], problem: null };
-  if (!document.ok) return { entries: [], problem: document };
-  const { value } = document;
-  if (!Array.isArray(value)) {
-    return { entries: [], problem: refused("bad_shape", "The file attestations.json is not a JSON array.") };
-  }
-  const entries = (value as Json[]).filter((entry) => isWithinDepth(entry, ENTRY_DEPTH));
-  const deep = value.length - entries.length;
-  const problem =
-    deep === 0
-      ? null
-      : refused("bad_shape", `In attestations.json, ${deep} entries are nested more than ${ENTRY_DEPTH} deep.`);
-  return { entries, problem };
-}
-
-/** `null` for a file that does not exist. */
-function readJson(download: Download, label: string): Checked<Json> | null {
+/** The JSON of a well-known file; `null` for one that does not exist. */
+export function readJson(download: Download, label: string): Checked<Json> | null {
   if (!download.ok) return download.status === 404 ? null : download;
   try {
     return passed(JSON.parse(decodeUtf8(download.value)) as Json);

@@ -30,7 +30,18 @@ async function skill(name: string, source: Uint8Array, recipe: string | null = n
 
 function release(skills: ReleaseSkill[], more: Partial<Release> = {}): Release {
   const origin = "https://shop.example" as CanonicalOrigin;
-  return { origin, fetchedAt: 1, skills, memories: [], prose: [], attestations: [], rejected: [], ...more };
+  return {
+    origin,
+    fetchedAt: 1,
+    skills,
+    memories: [],
+    prose: [],
+    held: [],
+    attestations: [],
+    facts: [],
+    rejected: [],
+    ...more,
+  };
 }
 
 function inStorage<T>(work: (store: ReleaseStore, storage: DurableObjectStorage) => Promise<T>): Promise<T> {
@@ -157,7 +168,7 @@ describe("packRelease", () => {
       release([await skill("a", filled(11), "# A")]),
       release([await skill("a", filled(10), "# B")]),
       release([await skill("b", filled(10), "# A")]),
-      { ...base, attestations: [{}] },
+      { ...base, facts: [["fact", { holds: true }]] as const },
       { ...base, rejected: [{ subject: "skill", scope: null, name: "x", code: "bad_url", message: "" } as const] },
     ]) {
       expect((await packRelease(other)).version).not.toBe(version);

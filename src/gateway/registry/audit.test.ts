@@ -1,7 +1,8 @@
 import { asc, eq } from "drizzle-orm";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { canonicalJson } from "../../core/canonical-json.ts";
 import { call, freshDatabase, newClient, register, registry } from "../admin/fixture.ts";
-import { auditHash, canonicalJson, GENESIS_HASH, mutate, verifyAuditChain } from "./audit.ts";
+import { auditHash, GENESIS_HASH, mutate, verifyAuditChain } from "./audit.ts";
 import { createClient } from "./clients.ts";
 import { auditLog, clients, origins } from "./schema.ts";
 

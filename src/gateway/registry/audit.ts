@@ -1,6 +1,7 @@
 import { asc, desc, gt, lt } from "drizzle-orm";
+import { canonicalJson } from "../../core/canonical-json.ts";
 import { sha256Hex } from "../../core/integrity.ts";
-import type { Json, JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { Acting, Registry, Statement } from "./database.ts";
 import { BatchFailed, isStatementAtFault } from "./database-failure.ts";
 import { RegistryError } from "./errors.ts";
@@ -97,17 +98,6 @@ export async function auditHash(row: Omit<AuditRow, "hash">): Promise<string> {
   const { prevHash, seq, at, actor, action, subject, detail, requestId } = row;
   const text = prevHash + canonicalJson({ seq, at, actor, action, subject, detail, requestId });
   return sha256Hex(new TextEncoder().encode(text));
-}
-
-/** JSON with sorted keys and no white space, as in RFC 8785 for the values used here (strings, integers, booleans, null). */
-export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const object = value as JsonObject;
-  const members = Object.keys(object)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(object[key] ?? null)}`);
-  return `{${members.join(",")}}`;
 }
 
 /** The row number and the claimed hash are both unique: either may be the one that a concurrent winner has taken. */

@@ -214,7 +214,16 @@ async function sized(origin: CanonicalOrigin, bytes: number) {
       sha256: await sha256Hex(filler),
       bytes: filler,
     };
-    const facts = { origin, fetchedAt: Date.now(), skills: [], prose: [], attestations: [], rejected: [] };
+    const facts = {
+      origin,
+      fetchedAt: Date.now(),
+      skills: [],
+      prose: [],
+      held: [],
+      attestations: [],
+      facts: [],
+      rejected: [],
+    };
     return packRelease({ ...facts, memories: [memory] });
   };
   return make(bytes - (await make(0)).manifest.length);

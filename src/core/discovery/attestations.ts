@@ -1,0 +1,57 @@
+import type { Attestation } from "../attestation/attestation.ts";
+import { type MalformedEntry, readAttestations } from "../attestation/read.ts";
+import type { Json } from "../json.ts";
+import type { DiscoveryLimits } from "../limits.ts";
+import { type Checked, passed, type Refused, refused, rejection, WHOLE_ORIGIN } from "./checked.ts";
+import { type Download, releaseFull } from "./downloads.ts";
+import type { ReleaseLedger } from "./ledger.ts";
+import type { Rejection } from "./release.ts";
+import { readJson } from "./well-known.ts";
+
+export const ATTESTATIONS_PATH = "/.well-known/agent-skills/attestations.json";
+
+/** Malformed entries that a release reports one by one: a file can hold tens of thousands. */
+const MAX_MALFORMED = 100;
+
+/**
+ * The well-formed entries of `attestations.json`, a JSON array (Skill Attestations v0.4 §3). Whatever is odd is reported and
+ * changes nothing else. Whether their signatures hold is judged elsewhere.
+ */
+export async function keepAttestations(
+  file: Download,
+  { ledger, limits, rejected }: { ledger: ReleaseLedger; limits: DiscoveryLimits; rejected: Rejection[] },
+): Promise<readonly Attestation[]> {
+  const report = (problem: Refused) => rejected.push(rejection("attestations", WHOLE_ORIGIN, problem));
+  const list = readList(file);
+  if (list === null) return [];
+  if (!list.ok) {
+    report(list);
+    return [];
+  }
+  if (!ledger.take(ATTESTATIONS_PATH, file.ok ? file.value.length : 0)) {
+    report(releaseFull("attestations.json", limits));
+    return [];
+  }
+  const { attestations, malformed } = await readAttestations(list.value);
+  for (const problem of reported(malformed)) report(problem);
+  return attestations;
+}
+
+function readList(file: Download): Checked<readonly Json[]> | null {
+  const document = readJson(file, "attestations.json");
+  if (document === null || !document.ok) return document;
+  const { value } = document;
+  return Array.isArray(value)
+    ? passed(value as Json[])
+    : refused("bad_shape", "The file attestations.json is not a JSON array.");
+}
+
+function reported(malformed: readonly MalformedEntry[]): Refused[] {
+  const shown = malformed.slice(0, MAX_MALFORMED);
+  const problems = shown.map(({ index, code, message }) =>
+    refused(code, `Entry ${index} of attestations.json: ${message}`),
+  );
+  const more = malformed.length - shown.length;
+  if (more > 0) problems.push(refused("bad_shape", `In attestations.json, ${more} more entries are malformed.`));
+  return problems;
+}

@@ -54,7 +54,7 @@ it.each(Object.entries(DEFINITIONS))("the official client lists a tool with %s",
     expect(error).toBeInstanceOf(SchemaError);
     return;
   }
-  const tool = listTool({ skill: { publicName: "t", definition: full } as ReleaseSkill });
+  const tool = listTool({ skill: { publicName: "t", definition: full } as ReleaseSkill, verdict: null, flag: null });
   const server = new Server({ name: "s", version: "1" }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [tool] }) as never);
   const [near, far] = InMemoryTransport.createLinkedPair();

@@ -98,6 +98,7 @@ export async function readTruncated(
 }
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+const exactUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Strict UTF-8 for text that will be executed or parsed. A leading byte order mark is dropped from the text; hashes are
@@ -106,8 +107,21 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
  * @throws {IntegrityError} `bad_encoding` for any invalid sequence, instead of replacing it.
  */
 export function decodeUtf8(bytes: Uint8Array): string {
+  return decoded(strictUtf8, bytes);
+}
+
+/**
+ * Strict UTF-8 for text that is handed on: a leading byte order mark stays, so that encoding the text gives the same bytes again.
+ *
+ * @throws {IntegrityError} `bad_encoding` for any invalid sequence.
+ */
+export function decodeExactly(bytes: Uint8Array): string {
+  return decoded(exactUtf8, bytes);
+}
+
+function decoded(decoder: TextDecoder, bytes: Uint8Array): string {
   try {
-    return strictUtf8.decode(bytes);
+    return decoder.decode(bytes);
   } catch (cause) {
     throw new IntegrityError("bad_encoding", "The bytes are not valid UTF-8.", { cause });
   }

@@ -264,6 +264,13 @@ describe("exact bytes", () => {
     expect(codes(release)).toEqual(["skill stripped hash_mismatch"]);
   });
 
+  it("a recipe keeps its byte order mark, so that its text gives its hash", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "marked", recipe: "\ufeff# Marked\n" });
+    const [skill] = (await run(publisher)).skills;
+    expect(await sha256Of(skill?.recipe?.text ?? "")).toBe(skill?.recipe?.sha256);
+  });
+
   it("reads an llms.txt with a byte order mark, CRLF and a stray byte", async () => {
     const publisher = new Publisher();
     await publisher.skill({ name: "one" });

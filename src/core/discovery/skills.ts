@@ -1,4 +1,4 @@
-import { decodeUtf8, IntegrityError } from "../integrity.ts";
+import { decodeExactly, IntegrityError } from "../integrity.ts";
 import type { DiscoveryLimits } from "../limits.ts";
 import type { SkillLine } from "../llmstxt/llmstxt.ts";
 import type { CanonicalOrigin } from "../origin.ts";
@@ -155,7 +155,7 @@ function readRecipe({ recipe }: Candidate, bytes: Checked<Uint8Array>): Checked<
   if (!recipe?.ok) throw new Error("A recipe was fetched that no line declares.");
   const { sha256 } = recipe.value;
   try {
-    return passed({ sha256, text: decodeUtf8(bytes.value) });
+    return passed({ sha256, text: decodeExactly(bytes.value) });
   } catch (error) {
     if (error instanceof IntegrityError) return refused("bad_encoding", "The file SKILL.md is not valid UTF-8.");
     throw error;

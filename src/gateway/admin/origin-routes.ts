@@ -39,6 +39,16 @@ const SkillVersionBody = z
     lastSeenAt: Moment,
     approvedAt: Moment.nullable(),
     approvedBy: z.string().nullable(),
+    rejectedAt: Moment.nullable(),
+    rejectedBy: z.string().nullable(),
+    note: z.string().nullable().openapi({ description: "Written with the last approval or rejection." }),
+    description: z.string().nullable(),
+    version: z.string().nullable(),
+    recipeSha256: z.string().nullable(),
+    bytes: z.int().nullable().openapi({
+      description:
+        "Of source and recipe; null: they are not kept, so that the version cannot be read or served from the store.",
+    }),
   })
   .openapi("SkillVersion");
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { verifyAuditChain } from "../registry/audit.ts";
-import { MAX_UNAPPROVED_VERSIONS } from "../registry/skills.ts";
+import { MAX_UNAPPROVED_VERSIONS } from "../registry/kept-versions.ts";
 import { call, found, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
 import { PROBE_FRESH_MS } from "./probe.ts";
 

@@ -44,13 +44,13 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
       description: skill.description,
       version: skill.version,
       toolSha256: skill.toolSha256,
-      recipeSha256: skill.recipeSha256,
+      recipeSha256: skill.recipe?.sha256 ?? null,
       approvedAt: approvedAt.get(keyOf(skill)) ?? null,
     })),
     rejected: rejected.map(showRejection),
     prose: prose.map(({ name, description, reason }) => ({ name, description, reason })),
     memories: memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes })),
-    attestations,
+    attestations: attestations.length,
   };
 }
 

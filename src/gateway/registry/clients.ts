@@ -1,7 +1,7 @@
 import { asc, eq, inArray, sql } from "drizzle-orm";
 import type { JsonObject } from "../../core/json.ts";
 import { mutate } from "./audit.ts";
-import type { Acting, Registry, Statement } from "./database.ts";
+import { type Acting, type Registry, type Statement, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
@@ -140,11 +140,6 @@ async function requireOrigins(registry: Registry, grants: Grants): Promise<void>
 function grantStatements(registry: Registry, { id, grants }: Client): readonly Statement[] {
   if (grants === "all" || grants.length === 0) return [];
   return [registry.insert(clientOrigins).select(sql`SELECT ${id}, value FROM json_each(${JSON.stringify(grants)})`)];
-}
-
-/** Any number of values in one parameter: D1 allows 100 a statement. */
-function valuesOf(ids: readonly string[]) {
-  return sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }
 
 function sortedGrants(grants: Grants): Grants {

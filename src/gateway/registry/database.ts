@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
 
@@ -19,4 +20,9 @@ export interface Acting {
   readonly requestId: string;
   /** Epoch milliseconds. */
   readonly now: number;
+}
+
+/** Any number of values in one parameter, for `IN`: D1 allows 100 a statement. */
+export function valuesOf(values: readonly string[]) {
+  return sql`(SELECT value FROM json_each(${JSON.stringify(values)}))`;
 }

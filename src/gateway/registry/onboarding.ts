@@ -1,22 +1,52 @@
 import { eq } from "drizzle-orm";
+import type { ReleaseSkill } from "../../core/discovery/release.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { writeArtifacts } from "./artifacts.ts";
 import { mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
 import { RegistryError } from "./errors.ts";
+import { forgetSurplus, namedArtifacts } from "./kept-versions.ts";
 import { getOrigin, ORIGIN_STEPS, type OriginRow, requireStep, setStatus } from "./origins.ts";
 import { origins } from "./schema.ts";
-import { approveSkills, probedSkills, type SeenSkill, seeSkills } from "./skills.ts";
+import { approveProbed, probedSkills, seeSkills } from "./skills.ts";
 
 /**
- * Records that a successful probe saw these skill versions now, and forgets the oldest unapproved versions past the bound.
+ * Records that a successful probe saw these skill versions now, with their sources and recipes, and forgets what the origin has too much
+ * of.
  * @returns the origin with its new `probedAt`.
  * @throws RegistryError `not_found`, `bad_state` (a revoked origin is not probed).
  */
-export function recordProbe(
+export async function recordProbe(
   registry: Registry,
   acting: Acting,
   originId: string,
-  seen: readonly SeenSkill[],
+  seen: readonly ReleaseSkill[],
+  facts: JsonObject,
+): Promise<OriginRow> {
+  const bytes = artifactsOf(seen);
+  const before = new Set([...(await namedArtifacts(registry, originId)), ...bytes.keys()]);
+  await writeArtifacts(registry, bytes);
+  try {
+    return await recordSeen(registry, acting, originId, seen, facts);
+  } finally {
+    await forgetSurplus(registry, originId, before);
+  }
+}
+
+function artifactsOf(seen: readonly ReleaseSkill[]): ReadonlyMap<string, Uint8Array> {
+  const bytes = new Map<string, Uint8Array>();
+  for (const { toolSha256, source, recipe } of seen) {
+    bytes.set(toolSha256, source);
+    if (recipe !== null) bytes.set(recipe.sha256, new TextEncoder().encode(recipe.text));
+  }
+  return bytes;
+}
+
+function recordSeen(
+  registry: Registry,
+  acting: Acting,
+  originId: string,
+  seen: readonly ReleaseSkill[],
   facts: JsonObject,
 ): Promise<OriginRow> {
   return mutate(registry, acting, async () => {
@@ -60,8 +90,8 @@ export function requireProbeable(row: OriginRow): void {
 }
 
 /**
- * Makes an origin active and approves exactly the skill versions of the probe recorded at `probedAt`; earlier approvals
- * stand as they are.
+ * Makes an origin active and approves exactly the skill versions of the probe recorded at `probedAt`, but for those that an operator
+ * rejected; earlier approvals stand as they are.
  * @throws RegistryError `not_found`, `bad_state`, `probe_changed` (another probe was recorded since), `no_skills`.
  */
 export function activateOrigin(registry: Registry, acting: Acting, id: string, probedAt: number): Promise<OriginRow> {
@@ -71,14 +101,15 @@ export function activateOrigin(registry: Registry, acting: Acting, id: string, p
     if (row.probedAt !== probedAt) {
       throw new RegistryError("probe_changed", "Another probe was recorded since; review it before you activate.", id);
     }
-    const approved = await probedSkills(registry, id, probedAt);
+    const probed = await probedSkills(registry, id, probedAt);
+    const approved = probed.filter(({ rejectedAt }) => rejectedAt === null);
     if (approved.length === 0) {
       throw new RegistryError("no_skills", "The latest probe found no skill that could be approved.", id);
     }
     const next: OriginRow = { ...row, status: ORIGIN_STEPS.activate.to, updatedAt: acting.now };
     return {
       result: next,
-      writes: [setStatus(registry, next), approveSkills(registry, acting, id, probedAt)],
+      writes: [setStatus(registry, next), approveProbed(registry, acting, id, probedAt)],
       audit: {
         action: ORIGIN_STEPS.activate.action,
         subject: id,

@@ -1,11 +1,13 @@
 import { and, asc, eq, isNull, sql } from "drizzle-orm";
+import type { ReleaseSkill } from "../../core/discovery/release.ts";
 import type { SkillId } from "../../core/skill.ts";
+import { storedBytes } from "./artifacts.ts";
 import type { Acting, Registry, Statement } from "./database.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { skills } from "./schema.ts";
 
-/** Unapproved versions kept of one skill; the ones seen last stay. */
-export const MAX_UNAPPROVED_VERSIONS = 20;
+/** Text of one parameter; D1 caps it at 2 MB. A definition has at most 256 KiB (`MAX_DEFINITION_BYTES`), twice that when quoted. */
+const PARAMETER_BYTES = 1_048_576;
 
 /** One version of one skill that a probe has seen. */
 export interface SkillVersion extends SkillId {
@@ -14,18 +16,29 @@ export interface SkillVersion extends SkillId {
   readonly lastSeenAt: number;
   readonly approvedAt: number | null;
   readonly approvedBy: string | null;
+  readonly rejectedAt: number | null;
+  readonly rejectedBy: string | null;
+  /** What the operator wrote with the last approval or rejection. */
+  readonly note: string | null;
+  /** Of the `llms.txt` line; null where the version was seen before the store kept it, as is `bytes`. */
+  readonly description: string | null;
+  readonly version: string | null;
+  readonly recipeSha256: string | null;
+  /** Bytes of source and recipe. Null: they are not stored, so that the version cannot be read, approved or served from the store. */
+  readonly bytes: number | null;
 }
 
 /** Position in the list of skill versions. */
 export type SkillKey = readonly [scope: string, name: string, toolSha256: string];
 
-export interface SeenSkill extends SkillId {
-  readonly toolSha256: string;
-}
+export type SeenSkill = Pick<
+  ReleaseSkill,
+  "scope" | "name" | "toolSha256" | "description" | "version" | "definition" | "recipe"
+>;
 
 /**
- * Statements: these versions were seen at `probedAt`; of each skill's unapproved versions the ones seen longest ago are
- * forgotten past the bound.
+ * Statements: these versions were seen at `probedAt`. What is known of a version follows the publisher until the version is approved and
+ * stays as it was then: its recipe and description are not covered by its hash.
  */
 export function seeSkills(
   registry: Registry,
@@ -33,30 +46,59 @@ export function seeSkills(
   probedAt: number,
   seen: readonly SeenSkill[],
 ): readonly Statement[] {
-  // One parameter for any number of rows: D1 allows 100 a statement. "WHERE true" tells the parser that ON is no join.
-  const versions = JSON.stringify(seen.map(({ scope, name, toolSha256 }) => [scope ?? "", name, toolSha256]));
+  // One parameter for many rows: D1 allows 100 a statement. "WHERE true" tells the parser that ON is no join.
+  const keys = JSON.stringify(seen.map(({ scope, name, toolSha256 }) => [scope ?? "", name, toolSha256]));
   return [
     registry
       .insert(skills)
       .select(
         sql`SELECT ${originId}, value ->> 0, value ->> 1, value ->> 2, ${probedAt}, ${probedAt},
           NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-          FROM json_each(${versions}) WHERE true`,
+          FROM json_each(${keys}) WHERE true`,
       )
       .onConflictDoUpdate({
         target: [skills.originId, skills.scope, skills.name, skills.toolSha256],
         set: { lastSeenAt: probedAt },
       }),
-    registry.delete(skills).where(
-      sql`rowid IN (
-        SELECT rowid FROM (
-          SELECT rowid, row_number() OVER (
-            PARTITION BY scope, name ORDER BY last_seen_at DESC, first_seen_at DESC, tool_sha256
-          ) AS position
-          FROM skills WHERE origin_id = ${originId} AND approved_at IS NULL
-        ) WHERE position > ${MAX_UNAPPROVED_VERSIONS})`,
+    ...parameters(seen.map(detailsOf)).map((details) =>
+      registry
+        .update(skills)
+        .set({
+          description: sql`seen.value ->> 3`,
+          version: sql`seen.value ->> 4`,
+          definition: sql`seen.value ->> 5`,
+          recipeSha256: sql`seen.value ->> 6`,
+          bytes: sql`${storedBytes(sql`seen.value ->> 2`)}
+            + CASE WHEN seen.value ->> 6 IS NULL THEN 0 ELSE ${storedBytes(sql`seen.value ->> 6`)} END`,
+        })
+        .from(sql`json_each(${details}) AS seen`)
+        .where(
+          sql`${skills.originId} = ${originId} AND ${skills.scope} = seen.value ->> 0 AND ${skills.name} = seen.value ->> 1
+            AND ${skills.toolSha256} = seen.value ->> 2 AND (${skills.approvedAt} IS NULL OR ${skills.bytes} IS NULL)`,
+        ),
     ),
   ];
+}
+
+function detailsOf({ scope, name, toolSha256, description, version, definition, recipe }: SeenSkill): string {
+  const definitionText = JSON.stringify(definition);
+  return JSON.stringify([scope ?? "", name, toolSha256, description, version, definitionText, recipe?.sha256 ?? null]);
+}
+
+/** Lists of JSON values as JSON texts, each small enough for one parameter. */
+function parameters(values: readonly string[]): readonly string[] {
+  const lists: string[][] = [];
+  let bytes = 0;
+  for (const value of values) {
+    const size = new TextEncoder().encode(value).length + 1;
+    if (lists.length === 0 || bytes + size > PARAMETER_BYTES) {
+      lists.push([]);
+      bytes = 0;
+    }
+    lists.at(-1)?.push(value);
+    bytes += size;
+  }
+  return lists.map((list) => `[${list.join(",")}]`);
 }
 
 /** The versions that the probe recorded at `probedAt` saw, in order of scope and name. */
@@ -97,15 +139,45 @@ export async function listSkills(
   return { items: page.items.map(toVersion), nextCursor: page.nextCursor };
 }
 
-/** Statement: approves the versions that the probe at `probedAt` saw. A version approved before keeps its first approval. */
-export function approveSkills(registry: Registry, acting: Acting, originId: string, probedAt: number) {
+/**
+ * Statement: approves the versions that the probe at `probedAt` saw. A version approved before keeps its first approval, a rejected one
+ * its rejection.
+ */
+export function approveProbed(registry: Registry, acting: Acting, originId: string, probedAt: number) {
   return registry
     .update(skills)
     .set({ approvedAt: acting.now, approvedBy: acting.actor })
-    .where(and(eq(skills.originId, originId), eq(skills.lastSeenAt, probedAt), isNull(skills.approvedAt)));
+    .where(
+      and(
+        eq(skills.originId, originId),
+        eq(skills.lastSeenAt, probedAt),
+        isNull(skills.approvedAt),
+        isNull(skills.rejectedAt),
+      ),
+    );
 }
 
-function toVersion(row: typeof skills.$inferSelect): SkillVersion {
-  const { scope, name, toolSha256, firstSeenAt, lastSeenAt, approvedAt, approvedBy } = row;
-  return { scope: scope === "" ? null : scope, name, toolSha256, firstSeenAt, lastSeenAt, approvedAt, approvedBy };
+/** @throws nothing: a version that was never seen, or is forgotten, is `null`. */
+export async function findVersion(
+  registry: Registry,
+  originId: string,
+  { scope, name, toolSha256 }: SkillId & { readonly toolSha256: string },
+): Promise<typeof skills.$inferSelect | null> {
+  const [row] = await registry
+    .select()
+    .from(skills)
+    .where(
+      and(
+        eq(skills.originId, originId),
+        eq(skills.scope, scope ?? ""),
+        eq(skills.name, name),
+        eq(skills.toolSha256, toolSha256),
+      ),
+    );
+  return row ?? null;
+}
+
+export function toVersion(row: typeof skills.$inferSelect): SkillVersion {
+  const { originId: _, definition: __, scope, ...version } = row;
+  return { scope: scope === "" ? null : scope, ...version };
 }

@@ -1,6 +1,5 @@
-import type { Rejection, Release } from "../../core/discovery/release.ts";
+import type { Rejection, Release, ReleaseSkill } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import type { PublicName, ToolDefinition } from "../../core/skill.ts";
 import { withDeadline } from "../deadline.ts";
 import type { HubAnswer, HubFailure, OriginHub } from "../durable/origin-hub.ts";
 import type { Env } from "../env.ts";
@@ -10,35 +9,23 @@ import { unpackRelease } from "./packed-release.ts";
 /** A discovery has its own deadline (15 s by default); this one catches a hub that does not answer at all. */
 const HUB_TIMEOUT_MS = 70_000;
 
-/** A skill that an operator's probe found usable. */
-export interface ProbedSkill {
-  readonly scope: string | null;
-  readonly name: string;
-  readonly publicName: PublicName;
-  readonly description: string;
-  readonly version: string | null;
-  readonly toolSha256: string;
-  readonly definition: ToolDefinition;
-  /** `null` where the skill has no verified recipe. */
-  readonly recipeSha256: string | null;
-}
-
 export type ProbeResult =
   | {
       readonly ok: true;
       /** Epoch milliseconds. */
       readonly fetchedAt: number;
-      readonly skills: readonly ProbedSkill[];
+      /** With the exact bytes of their sources and recipes. */
+      readonly skills: readonly ReleaseSkill[];
       readonly prose: Release["prose"];
       readonly memories: readonly { readonly scope: string | null; readonly sha256: string; readonly bytes: number }[];
       /** Entries of the publisher's `attestations.json`. */
-      readonly attestations: number;
+      readonly attestations: Release["attestations"];
       readonly rejected: readonly Rejection[];
     }
   | ({ readonly ok: false } & HubFailure);
 
 /**
- * Has the origin's hub discover it now, whatever is cached, and returns the facts without the artifacts' bytes.
+ * Has the origin's hub discover it now, whatever is cached, and returns what it found.
  *
  * @throws {GatewayError} `discovery_failed` where the hub itself does not answer; a failing publisher is a result.
  */
@@ -50,13 +37,10 @@ export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<Pr
   return {
     ok: true,
     fetchedAt: release.fetchedAt,
-    skills: release.skills.map(({ source: _, recipe, ...skill }) => ({
-      ...skill,
-      recipeSha256: recipe?.sha256 ?? null,
-    })),
+    skills: release.skills,
     prose: release.prose,
     memories: release.memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes: bytes.length })),
-    attestations: release.attestations.length,
+    attestations: release.attestations,
     rejected: release.rejected,
   };
 }

@@ -1,0 +1,165 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { ReleaseSkill } from "../../core/discovery/release.ts";
+import { sha256Hex } from "../../core/integrity.ts";
+import type { PublicName } from "../../core/skill.ts";
+import { freshDatabase, register, registry } from "../admin/fixture.ts";
+import { approvedVersions, readApproved } from "./approved.ts";
+import { PART_BYTES, readArtifact } from "./artifacts.ts";
+import { MAX_ORIGIN_BYTES, MAX_UNAPPROVED_VERSIONS } from "./kept-versions.ts";
+import { activateOrigin, recordProbe } from "./onboarding.ts";
+import { suspendOrigin } from "./origins.ts";
+
+beforeEach(freshDatabase);
+
+let clock = 1_000;
+const acting = () => {
+  clock += 10;
+  return { actor: "admin-token", requestId: "r", now: clock };
+};
+const database = (env as unknown as { DB: D1Database }).DB;
+
+async function skill(name: string, text: string | Uint8Array, more: Partial<ReleaseSkill> = {}): Promise<ReleaseSkill> {
+  const source = typeof text === "string" ? new TextEncoder().encode(text) : text;
+  return {
+    scope: null,
+    name,
+    publicName: name as PublicName,
+    description: `Does ${name}.`,
+    version: "1.0.0",
+    toolSha256: await sha256Hex(source),
+    source,
+    definition: { name, description: 'Says "é\\u0000" \ud83d\ude00', inputSchema: { type: "object" } },
+    recipe: null,
+    ...more,
+  };
+}
+
+async function recipe(text: string) {
+  return { sha256: await sha256Hex(new TextEncoder().encode(text)), text };
+}
+
+const probe = async (id: string, ...seen: ReleaseSkill[]) => {
+  const { probedAt } = await recordProbe(registry, acting(), id, seen, {});
+  return probedAt ?? 0;
+};
+
+const approve = async (id: string, ...seen: ReleaseSkill[]) => {
+  await activateOrigin(registry, acting(), id, await probe(id, ...seen));
+  await suspendOrigin(registry, acting(), id);
+};
+
+const parts = async () =>
+  (await database.prepare("SELECT sha256, part FROM artifacts ORDER BY 1, 2").all<{ sha256: string; part: number }>())
+    .results;
+
+describe("the content store", () => {
+  it("gives back an approved version just as discovery found it", async () => {
+    const id = await register("https://a.example");
+    const plain = await skill("sum", "registerTool(1) // \u00e9\r\n");
+    const scoped = await skill("sum", "registerTool(2)", {
+      scope: "x",
+      publicName: "x__sum" as PublicName,
+      version: null,
+      recipe: await recipe("\ufeff# Sum\n"),
+    });
+    await approve(id, plain, scoped);
+    expect(await readApproved(registry, id, [scoped, plain])).toEqual([scoped, plain]);
+  });
+
+  it("keeps a source of more than one part", async () => {
+    const id = await register("https://a.example");
+    const large = await skill(
+      "large",
+      new Uint8Array(PART_BYTES + 1).map((_, i) => (i * 7) % 251),
+    );
+    await approve(id, large);
+    expect((await parts()).map(({ part }) => part)).toEqual([0, 1]);
+    expect((await readApproved(registry, id, [large]))[0]?.source).toEqual(large.source);
+  });
+
+  it("keeps bytes once that several skills share, and an empty source", async () => {
+    const id = await register("https://a.example");
+    const skills = await Promise.all(["a", "b", "c"].map((name) => skill(name, "shared")));
+    await approve(id, ...skills, await skill("empty", ""));
+    expect((await parts()).length).toBe(2);
+    expect(await readArtifact(registry, await sha256Hex(new Uint8Array()))).toEqual(new Uint8Array());
+  });
+
+  it("does not give what is not approved, what another origin approved, or what it never saw", async () => {
+    const id = await register("https://a.example");
+    const other = await register("https://b.example");
+    const seen = await skill("sum", "one");
+    await probe(id, seen);
+    await approve(other, seen);
+    expect(await readApproved(registry, id, [seen])).toEqual([]);
+    expect(await readApproved(registry, other, [await skill("sum", "two")])).toEqual([]);
+  });
+
+  it("does not give bytes that were altered in the database", async () => {
+    const id = await register("https://a.example");
+    const seen = await skill("sum", "one");
+    await approve(id, seen);
+    await database.prepare("UPDATE artifacts SET bytes = x'00'").run();
+    expect(await readApproved(registry, id, [seen])).toEqual([]);
+  });
+
+  it("lists approved versions, the newest approval first", async () => {
+    const id = await register("https://a.example");
+    const [first, second] = [await skill("sum", "one"), await skill("sum", "two")];
+    await approve(id, first);
+    await approve(id, second);
+    expect((await approvedVersions(registry, id)).map(({ toolSha256 }) => toolSha256)).toEqual([
+      second.toolSha256,
+      first.toolSha256,
+    ]);
+  });
+
+  it("keeps recipe and description as they were approved, whatever the publisher says later under the same hash", async () => {
+    const id = await register("https://a.example");
+    const approved = await skill("sum", "one", { recipe: await recipe("good") });
+    await probe(id, await skill("sum", "one", { recipe: await recipe("draft") }));
+    await approve(id, approved);
+    await probe(id, await skill("sum", "one", { description: "Evil.", recipe: await recipe("evil") }));
+    expect(await readApproved(registry, id, [approved])).toEqual([approved]);
+    expect((await parts()).length).toBe(2);
+  });
+
+  it("removes the bytes of forgotten versions, unless something else needs them", async () => {
+    const id = await register("https://a.example");
+    const other = await register("https://b.example");
+    const shared = await skill("sum", "version 0");
+    await probe(other, shared);
+    for (let i = 0; i < MAX_UNAPPROVED_VERSIONS + 2; i++) await probe(id, await skill("sum", `version ${i}`));
+    expect((await parts()).length).toBe(MAX_UNAPPROVED_VERSIONS + 1);
+    expect(await readArtifact(registry, shared.toolSha256)).toEqual(shared.source);
+  });
+
+  it("[budget:origin bytes] keeps 64 MiB of an origin: the last approved and the latest versions stay", async () => {
+    const id = await register("https://a.example");
+    const mebibytes = (count: number, letter: string) =>
+      Promise.all(
+        Array.from({ length: count }, (_, i) =>
+          skill(`s${i}`, new Uint8Array(PART_BYTES - 64).fill(letter.charCodeAt(0) + i)),
+        ),
+      );
+    const approved = await mebibytes(16, "a");
+    await approve(id, ...approved);
+    // Each of these replaces the one before; 16 + 4 × 16 MiB are too much.
+    for (const letter of ["1", "A", "Q", "\u00d0"]) await probe(id, ...(await mebibytes(16, letter)));
+    const latest = await mebibytes(16, "\u00d0");
+    const stored = new Set((await parts()).map(({ sha256 }) => sha256));
+    expect(stored.size * PART_BYTES).toBeLessThanOrEqual(MAX_ORIGIN_BYTES);
+    expect(stored.size).toBeGreaterThanOrEqual(60);
+    expect([...approved, ...latest].every(({ toolSha256 }) => stored.has(toolSha256))).toBe(true);
+  }, 60_000);
+
+  it("counts bytes once that 256 skills share", async () => {
+    const id = await register("https://a.example");
+    const source = new Uint8Array(PART_BYTES).fill(65);
+    const skills = await Promise.all(Array.from({ length: 256 }, (_, i) => skill(`s${i}`, source)));
+    await probe(id, ...skills);
+    const { results } = await database.prepare("SELECT count(bytes) AS kept FROM skills").all<{ kept: number }>();
+    expect(results).toEqual([{ kept: 256 }]);
+  });
+});

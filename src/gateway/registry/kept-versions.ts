@@ -1,0 +1,83 @@
+import { sql } from "drizzle-orm";
+import { removeUnreferenced } from "./artifacts.ts";
+import type { Registry } from "./database.ts";
+import { origins, skills } from "./schema.ts";
+
+/** Unapproved versions kept of one skill; the ones seen last stay. */
+export const MAX_UNAPPROVED_VERSIONS = 20;
+/** Bytes kept of one origin's versions, each artifact counted once, definitions included. */
+export const MAX_ORIGIN_BYTES = 64 * 1_048_576;
+
+/** The hashes of all artifacts that an origin's versions name. */
+export async function namedArtifacts(registry: Registry, originId: string): Promise<ReadonlySet<string>> {
+  const rows = await registry
+    .selectDistinct({ tool: skills.toolSha256, recipe: skills.recipeSha256 })
+    .from(skills)
+    .where(sql`${skills.originId} = ${originId} AND ${skills.bytes} IS NOT NULL`);
+  return new Set(rows.flatMap(({ tool, recipe }) => (recipe === null ? [tool] : [tool, recipe])));
+}
+
+/**
+ * Forgets what an origin has too much of, and the artifacts that nothing needs any more. First the unapproved versions of each skill past
+ * the bound go; then, past the bound of bytes, whatever was seen longest ago: unapproved versions wholly, of approved ones the bytes.
+ * Kept longest are the last approved version of each skill that the latest probe saw, then what that probe saw.
+ *
+ * @param before the origin's artifacts before the change, and those written for it: candidates for removal.
+ */
+export async function forgetSurplus(registry: Registry, originId: string, before: Iterable<string>): Promise<void> {
+  await registry.delete(skills).where(
+    sql`rowid IN (
+      SELECT rowid FROM (
+        SELECT rowid, row_number() OVER (
+          PARTITION BY scope, name ORDER BY last_seen_at DESC, first_seen_at DESC, tool_sha256
+        ) AS position
+        FROM skills WHERE origin_id = ${originId} AND approved_at IS NULL
+      ) WHERE position > ${MAX_UNAPPROVED_VERSIONS})`,
+  );
+  const surplus = sql`SELECT id FROM (${byImportance(originId)}) WHERE bytes_so_far > ${MAX_ORIGIN_BYTES}`;
+  const [first] = await registry.all<{ id: number }>(sql`${surplus} LIMIT 1`);
+  if (first !== undefined) {
+    const nothing = { bytes: null, definition: null, recipeSha256: null };
+    await registry.batch([
+      registry.update(skills).set(nothing).where(sql`rowid IN (${surplus})`),
+      registry.delete(skills).where(
+        sql`${skills.originId} = ${originId} AND ${skills.approvedAt} IS NULL AND ${skills.bytes} IS NULL
+          AND ${skills.lastSeenAt} <> (SELECT coalesce(probed_at, 0) FROM ${origins} WHERE id = ${originId})`,
+      ),
+    ]);
+  }
+  const after = await namedArtifacts(registry, originId);
+  await removeUnreferenced(
+    registry,
+    [...before].filter((sha256) => !after.has(sha256)),
+  );
+}
+
+/** SQL: `id` and `bytes_so_far` of the origin's stored versions: what it and all more important ones take together. */
+function byImportance(originId: string) {
+  return sql`
+    WITH probed AS (SELECT coalesce(probed_at, 0) AS at FROM origins WHERE id = ${originId}),
+    versions AS (
+      SELECT skills.rowid AS id, scope, name, tool_sha256, recipe_sha256, length(definition) AS definition_bytes, last_seen_at,
+        approved_at IS NOT NULL AND approved_at = max(approved_at) OVER (PARTITION BY scope, name) AS is_last_approved,
+        max(last_seen_at) OVER (PARTITION BY scope, name) = (SELECT at FROM probed) AS is_listed,
+        last_seen_at = (SELECT at FROM probed) AS is_current
+      FROM skills WHERE origin_id = ${originId} AND bytes IS NOT NULL
+    ),
+    ranked AS (
+      SELECT *, row_number() OVER (
+        ORDER BY is_last_approved AND is_listed DESC, is_current DESC, is_last_approved DESC, last_seen_at DESC, scope, name, tool_sha256
+      ) AS rank FROM versions
+    ),
+    parts AS (
+      SELECT tool_sha256 AS sha256, min(rank) AS rank FROM (
+        SELECT tool_sha256, rank FROM ranked UNION ALL SELECT recipe_sha256, rank FROM ranked WHERE recipe_sha256 IS NOT NULL
+      ) GROUP BY 1
+    ),
+    costs AS (
+      SELECT parts.rank, sum(length(artifacts.bytes)) AS bytes
+      FROM parts JOIN artifacts ON artifacts.sha256 = parts.sha256 GROUP BY parts.rank
+    )
+    SELECT ranked.id, sum(coalesce(costs.bytes, 0) + ranked.definition_bytes) OVER (ORDER BY ranked.rank) AS bytes_so_far
+    FROM ranked LEFT JOIN costs ON costs.rank = ranked.rank`;
+}

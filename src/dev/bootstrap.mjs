@@ -1,7 +1,7 @@
 // Entry of every npm script: plain JavaScript without dependencies, for it runs before anything is installed and on Node 20.
 // Installs what is missing, builds what is stale, then runs the real script on the pinned Node.
 //
-//   node src/dev/bootstrap.mjs start|test|bench [arguments]
+//   node src/dev/bootstrap.mjs start|test|bench|skillgate [arguments]
 //   node src/dev/bootstrap.mjs run <script> [arguments]     without the build
 //
 // The npm scripts begin with `exec`, so that a signal to npm reaches this process and not a shell that would keep it to itself.
@@ -9,7 +9,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -20,7 +20,12 @@ const WINDOWS = process.platform === "win32";
 /** Scripts whose output the gateway imports. Each decides by itself whether it is current. */
 const BUILD_STEPS = ["src/dev/meter/build.ts", "src/dev/schema/build.ts"];
 
-const TASKS = { start: "src/dev/start.ts", test: "src/dev/test.ts", bench: "bench/run.ts" };
+const TASKS = {
+  start: "src/dev/start.ts",
+  test: "src/dev/test.ts",
+  bench: "bench/run.ts",
+  skillgate: "src/local/skillgate.ts",
+};
 
 /**
  * True when every package of package-lock.json is installed in its locked version. npm writes its own record of what it
@@ -38,15 +43,15 @@ function isInstalled() {
   }
 }
 
-/** Runs a command to its end with our terminal; answers its exit code. */
-function run(command, args, { shell = false, ipc = false } = {}) {
-  return new Promise((resolve) => {
+/** Runs a command to its end with our terminal; answers its exit code. What comes before the script itself leaves stdout to it. */
+function run(command, args, { shell = false, script = false, cwd = ROOT } = {}) {
+  return new Promise((settle) => {
     const child = spawn(command, args, {
-      cwd: ROOT,
+      cwd,
       env: environment(),
       shell,
       // The channel tells the child when this process is gone, even killed.
-      stdio: ["inherit", "inherit", "inherit", ...(ipc ? ["ipc"] : [])],
+      stdio: script ? ["inherit", "inherit", "inherit", "ipc"] : ["inherit", 2, "inherit"],
     });
     // A terminal signals the whole group, `kill` only this process: pass it on, the child takes a second one calmly.
     const forward = (signal) => child.kill(signal);
@@ -60,7 +65,7 @@ function run(command, args, { shell = false, ipc = false } = {}) {
     const finish = (code) => {
       clearInterval(watch);
       for (const signal of signals) process.off(signal, forward);
-      resolve(code);
+      settle(code);
     };
     child.on("error", (error) => {
       console.error(`Cannot run ${command}: ${error.message}`);
@@ -85,7 +90,7 @@ function environment() {
 }
 
 async function install() {
-  console.log("Installing packages…");
+  console.error("Installing packages…");
   const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
   const npm = process.env.npm_execpath;
   if (npm?.endsWith("js")) return run(process.execPath, [npm, ...args]);
@@ -102,7 +107,9 @@ function nodeBinary() {
 async function main([task, ...rest]) {
   const script = task === "run" ? rest.shift() : TASKS[task];
   if (script === undefined) {
-    console.error("Usage: node src/dev/bootstrap.mjs start|test|bench [arguments] | run <script> [arguments]");
+    console.error(
+      "Usage: node src/dev/bootstrap.mjs start|test|bench|skillgate [arguments] | run <script> [arguments]",
+    );
     return 2;
   }
   if (!isInstalled()) {
@@ -123,7 +130,9 @@ async function main([task, ...rest]) {
       if (code !== 0) return code;
     }
   }
-  return run(node, [script, ...rest], { ipc: true });
+  // npm runs a script at the root; a command's files are named from where its caller is.
+  const cwd = task === "skillgate" ? (process.env.INIT_CWD ?? process.cwd()) : ROOT;
+  return run(node, [resolve(ROOT, script), ...rest], { script: true, cwd });
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,61 @@
+import { Command, CommanderError } from "commander";
+import { VERSION } from "../core/version.ts";
+import { attestCommand } from "./attest/command.ts";
+import { CommandError } from "./command-error.ts";
+import { lintCommand } from "./lint/command.ts";
+import { printable, type Terminal } from "./terminal.ts";
+
+const NAME = "skillgate";
+
+/**
+ * Runs the command line.
+ *
+ * @param args without the program's own name.
+ * @returns the exit code: 0 done, 1 problems found or something failed, 2 the command line is wrong.
+ */
+export async function runSkillgate(args: readonly string[], terminal: Omit<Terminal, "fail">): Promise<number> {
+  let exitCode = 0;
+  const fail = () => {
+    exitCode = 1;
+  };
+  try {
+    await createProgram({ ...terminal, fail }).parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommandError) {
+      terminal.report(`${NAME}: ${error.code}: ${printable(error.message)}`);
+      return error.exitCode;
+    }
+    terminal.report(`${NAME}: internal: ${printable(error instanceof Error ? error.message : String(error))}`);
+    return 1;
+  }
+}
+
+function createProgram(terminal: Terminal): Command {
+  const program = new Command(NAME)
+    .description("Checks publishers of executable skills, and signs what a reviewer vouches for.")
+    .version(VERSION, "-v, --version", "print the version")
+    .helpOption("-h, --help", "print help")
+    .addCommand(lintCommand(terminal))
+    .addCommand(attestCommand(terminal));
+  for (const command of withSubcommands(program)) {
+    command
+      .exitOverride()
+      .showHelpAfterError(`Run "${fullName(command)} --help" to see what there is.`)
+      .configureOutput({
+        writeOut: (text) => terminal.print(text.trimEnd()),
+        writeErr: (text) => terminal.report(text.trimEnd()),
+        outputError: (text, write) => write(text.replace(/^error: /, `${NAME}: usage: `)),
+      });
+  }
+  return program;
+}
+
+function withSubcommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)];
+}
+
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
+}

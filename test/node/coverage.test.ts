@@ -39,6 +39,8 @@ const OTHER_FAULTS = [
   "10.2-help-page",
   "10.2-double-burst",
   "10.2-binding-timeout",
+  "10.2-attest",
+  "10.2-validate",
 ];
 
 /** What that gateway once had and mended, as far as these parts could have it. */
@@ -71,8 +73,6 @@ const NOT_YET: Readonly<Record<string, string>> = {
   "10.2-lock": "needs the lock file of the local runtime",
   "10.2-serve": "needs the local runtime's --serve",
   "10.2-local-runtime": "needs the local runtime: its canonical origin, help and end",
-  "10.2-attest": "needs the command that signs attestations",
-  "10.2-validate": "needs the command that checks a publisher",
   "10.2-attestation-header": "needs attestations: the form of X-Gw-Attestations",
   "10.4-T7": "there is no interrupt deadline: gas is set before the first instruction of the prelude",
   "10.4-T20": "needs the search over memories",

@@ -1,9 +1,10 @@
 import { Command } from "commander";
 import { calendarDateOf } from "../../core/attestation/calendar-date.ts";
-import { readAttestations as readEntries } from "../../core/attestation/read.ts";
+import { readAttestations } from "../../core/attestation/read.ts";
 import type { Standing } from "../../core/attestation/verdict.ts";
+import { ATTESTATIONS_PATH } from "../../core/discovery/attestations.ts";
 import { Downloads } from "../../core/discovery/downloads.ts";
-import { ATTESTATIONS_PATH, readAttestations } from "../../core/discovery/well-known.ts";
+import { readJson } from "../../core/discovery/well-known.ts";
 import type { Json } from "../../core/json.ts";
 import { DEFAULT_DISCOVERY_LIMITS } from "../../core/limits.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
@@ -20,7 +21,6 @@ interface VerifyFlags extends ReviewerFlags {
 
 /** What became of one entry. Plain JSON. */
 export interface VerifiedEntry {
-  /** From 0; of entries that say the same, the first. */
   readonly skill: string;
   readonly origin: string;
   readonly toolSha256: string;
@@ -46,7 +46,7 @@ export function verifyCommand(terminal: Terminal): Command {
       if (trusted === null) throw new CommandError("usage", "Say whom to trust: --reviewer attester=key.");
       const site = /^https?:\/\//i.test(subject) ? readOrigin(subject) : null;
       const entries = site === null ? await readAttestationsFile(subject, terminal) : await fetchArray(site);
-      const { attestations, malformed } = await readEntries(entries);
+      const { attestations, malformed } = await readAttestations(entries);
       for (const { index, code, message } of malformed) terminal.report(`Entry ${index}: ${code}: ${message}`);
 
       const verified = await verifyEntries(attestations, site, trusted, terminal.now());
@@ -57,7 +57,7 @@ export function verifyCommand(terminal: Terminal): Command {
 }
 
 async function verifyEntries(
-  attestations: Awaited<ReturnType<typeof readEntries>>["attestations"],
+  attestations: Awaited<ReturnType<typeof readAttestations>>["attestations"],
   site: CanonicalOrigin | null,
   trusted: TrustedReviewers,
   now: number,
@@ -82,10 +82,10 @@ async function fetchArray(origin: CanonicalOrigin): Promise<readonly Json[]> {
   const downloads = new Downloads({ ...connection, origin, limits, signal: AbortSignal.timeout(limits.deadlineMs) });
   const url = new URL(`${origin}${ATTESTATIONS_PATH}`);
   const file = await downloads.plain(url, limits.attestationsBytes, "attestations.json");
-  if (!file.ok) throw new CommandError("discovery_failed", file.message);
-  const { entries, problem } = readAttestations(file);
-  if (problem !== null) throw new CommandError("discovery_failed", problem.message);
-  return entries;
+  const document = file.ok ? readJson(file, "attestations.json") : file;
+  if (document !== null && !document.ok) throw new CommandError("discovery_failed", document.message);
+  if (document !== null && Array.isArray(document.value)) return document.value as readonly Json[];
+  throw new CommandError("discovery_failed", "The file attestations.json is not a JSON array.");
 }
 
 function entriesText(entries: readonly VerifiedEntry[]): string {

@@ -1,6 +1,5 @@
 import type { Attestation } from "../../core/attestation/attestation.ts";
 import { calendarDateOf } from "../../core/attestation/calendar-date.ts";
-import { readAttestations } from "../../core/attestation/read.ts";
 import type { Verdict } from "../../core/attestation/verdict.ts";
 import type { Release } from "../../core/discovery/release.ts";
 import type { SkillId } from "../../core/skill.ts";
@@ -21,14 +20,8 @@ export async function checkAttestations(
   release: Release,
   { reviewers, mode, now }: { reviewers: TrustedReviewers | null; mode: AttestationMode; now: number },
 ): Promise<AttestationCheck> {
-  const { attestations, malformed } = await readAttestations(release.attestations);
-  const findings: Finding[] = malformed.map(({ index, code, message }) => ({
-    ...about(null),
-    level: "failure",
-    code,
-    message: `Entry ${index} of attestations.json: ${message}`,
-  }));
-  findings.push(...unused(attestations, release));
+  const { attestations } = release;
+  const findings = unused(attestations, release);
   if (reviewers === null || mode === "off") return { findings, verdicts: release.skills.map(() => null) };
 
   const judged = await verdictsUnder(release, attestations, reviewers, calendarDateOf(now));
@@ -57,6 +50,6 @@ function unused(attestations: readonly Attestation[], release: Release): Finding
   });
 }
 
-function about(skill: SkillId | null) {
-  return { subject: "attestation", scope: skill?.scope ?? null, name: skill?.name ?? "" } as const;
+function about({ scope, name }: SkillId) {
+  return { subject: "attestation", scope, name } as const;
 }

@@ -22,7 +22,7 @@ export interface LintReport {
   readonly memories: readonly LintedMemory[];
   /** Lines that are links for people. */
   readonly links: readonly ProseSkill[];
-  /** Entries of `attestations.json`, good and bad. */
+  /** Well-formed entries of `attestations.json`. */
   readonly attestations: number;
   readonly findings: readonly Finding[];
 }

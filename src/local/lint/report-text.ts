@@ -21,14 +21,20 @@ export function reportText(report: LintReport): string {
     const rows = memories.map(({ scope, sha256, bytes }) => [scope ?? "(none)", sha256.slice(0, 12), String(bytes)]);
     parts.push(table(["memory of scope", "snapshot", "bytes"], rows));
   }
-  if (links.length > 0) parts.push(`${links.length} lines are links for people: ${names(links)}`);
+  if (links.length > 0) parts.push(`${counted(links.length, "link")} for people: ${names(links)}`);
   if (findings.length > 0) {
     const rows = findings.map((finding) => [finding.level, about(finding), finding.code, finding.message]);
     parts.push(table(["level", "about", "code", "what"], rows));
   }
-  const counts = `${skills.length} skills, ${failures} failures, ${warnings} warnings`;
+  const counts = [counted(skills.length, "skill"), counted(failures, "failure"), counted(warnings, "warning")].join(
+    ", ",
+  );
   parts.push(`${failures === 0 ? "PASS" : "FAIL"}: ${counts}`);
   return parts.join("\n\n");
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function about({ subject, scope, name }: Finding): string {

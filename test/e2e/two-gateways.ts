@@ -1,11 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { AdminClient } from "../../src/dev/stack/admin-client.ts";
-import { buildGateway, type LogLine } from "../../src/dev/stack/gateway.ts";
-import { applyMigrations } from "../../src/dev/stack/migrations.ts";
-import { ROOT } from "../../src/dev/stack/paths.ts";
+import { buildGateway, type LogLine, type RunningGateway, startGateway } from "../../src/dev/stack/gateway.ts";
 import { findFreeRun, HOST } from "../../src/dev/stack/ports.ts";
 import { Caller } from "./caller.ts";
 
@@ -14,6 +11,10 @@ const ADMIN_TOKEN = "two-gateways-admin-token";
 /** Two isolates of the gateway with one database and the same Durable Objects, as two data centres have. */
 export interface TwoGateways {
   readonly callers: readonly [Caller, Caller];
+  readonly database: RunningGateway["database"];
+  /** The address of the first, and the token of its admin API. */
+  readonly url: string;
+  readonly adminToken: string;
   readonly admins: readonly [AdminClient, AdminClient];
   /** The client of the callers. */
   readonly clientId: string;
@@ -27,54 +28,31 @@ export interface TwoGateways {
   stop(): Promise<void>;
 }
 
-/** Starts both in one workerd. The second has no Durable Objects of its own: its bindings name the first one's. */
+/** Starts both in one workerd, as `npm start` starts one. */
 export async function startTwoGateways(vars: Readonly<Record<string, string>> = {}): Promise<TwoGateways> {
-  const { options, modules } = await buildGateway();
   const first = await findFreeRun(2);
   const ports = [first, first + 1] as const;
   const stateDir = await mkdtemp(join(tmpdir(), "skillgate-two-"));
   const log: LogLine[] = [];
-  const bindings = {
-    ...(options.bindings as object),
-    ALLOW_LOOPBACK_ORIGINS: "true",
-    PUBLIC_HOSTS: ports.map((port) => `${HOST}:${port}`).join(","),
-    ADMIN_TOKEN,
-    ...vars,
-  };
-  const worker = (name: string, port: number) => ({
-    ...options,
-    name,
-    modules: [...modules],
-    bindings,
-    unsafeDirectSockets: [{ host: HOST, port }],
+  const gateway = await startGateway({
+    worker: await buildGateway(),
+    port: ports[0],
+    secondPort: ports[1],
+    stateDir,
+    vars: {
+      ALLOW_LOOPBACK_ORIGINS: "true",
+      PUBLIC_HOSTS: ports.map((port) => `${HOST}:${port}`).join(","),
+      ...vars,
+      ADMIN_TOKEN,
+    },
+    onLog: (line) => log.push(line),
   });
-  const objects = { RATE_LIMITER: "RateLimiter", ORIGIN_HUB: "OriginHub" };
-  const shared = Object.entries(objects).map(([binding, className]) => [
-    binding,
-    { className, scriptName: "first", useSQLite: true },
-  ]);
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      host: HOST,
-      cf: false,
-      telemetry: { enabled: false },
-      log: new Log(LogLevel.ERROR),
-      handleStructuredLogs: ({ timestamp, level, message }) => log.push({ at: timestamp, level, text: message }),
-      resourcePersistencePath: join(stateDir, "v3"),
-      workers: [
-        worker("first", ports[0]),
-        { ...worker("second", ports[1]), durableObjects: Object.fromEntries(shared) },
-      ],
-    }),
-  );
+  const { database } = gateway;
   const stop = async () => {
-    await miniflare.dispose();
+    await gateway.stop();
     await rm(stateDir, { recursive: true, force: true });
   };
   try {
-    await miniflare.ready;
-    const database = await miniflare.getD1Database("DB", "first");
-    await applyMigrations(database, join(ROOT, "migrations"));
     const admin = (port: number) => new AdminClient(`http://${HOST}:${port}`, ADMIN_TOKEN);
     const admins = [admin(ports[0]), admin(ports[1])] as const;
     const clientId = await admins[0].createClient("two");
@@ -83,6 +61,9 @@ export async function startTwoGateways(vars: Readonly<Record<string, string>> = 
     const callers = [caller(ports[0]), caller(ports[1])] as const;
     return {
       callers,
+      database,
+      url: gateway.url,
+      adminToken: ADMIN_TOKEN,
       admins,
       clientId,
       administer: async (method, path, body) => {

@@ -33,15 +33,21 @@ export interface GatewayOptions {
   /** Settings and secrets, over those of wrangler.toml. */
   readonly vars: Readonly<Record<string, string>>;
   readonly onLog: (line: LogLine) => void;
+  /** A second isolate on this port: the same database and Durable Objects, as two data centres have. */
+  readonly secondPort?: number;
 }
 
 export interface RunningGateway {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
+  /** The gateway's D1, for tests of what is written behind its back. */
+  readonly database: D1Database;
   /** Runs the cron handler once, as the platform does every minute. */
   runScheduled(): Promise<void>;
   stop(): Promise<void>;
 }
+
+type D1Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
 
 export function buildGateway(): Promise<BuiltWorker> {
   return buildWorker({ name: NAME, config: "wrangler.toml", sources: ["src/core", "src/gateway"] });
@@ -49,8 +55,21 @@ export function buildGateway(): Promise<BuiltWorker> {
 
 /** Starts the gateway in a workerd of its own, listening directly, with its database migrated and its cron running. */
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { worker, port, stateDir, vars, onLog } = options;
+  const { worker, port, secondPort, stateDir, vars, onLog } = options;
   process.env.MINIFLARE_WORKERD_V8_FLAGS ??= V8_FLAGS;
+  const isolate = (name: string, itsPort: number) => ({
+    ...worker.options,
+    name,
+    modules: [...worker.modules],
+    bindings: { ...(worker.options.bindings as object), ...vars },
+    unsafeDirectSockets: [{ host: HOST, port: itsPort }],
+  });
+  const second = (itsPort: number) => ({
+    ...isolate(`${NAME}-2`, itsPort),
+    durableObjects: objectsOf(worker, NAME),
+    // The first one's cron wakes the hubs that both have.
+    cronTriggers: [],
+  });
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: HOST,
@@ -59,20 +78,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       log: new Log(LogLevel.ERROR),
       handleStructuredLogs: ({ timestamp, level, message }) => onLog({ at: timestamp, level, text: message }),
       resourcePersistencePath: join(stateDir, "v3"),
-      workers: [
-        {
-          ...worker.options,
-          name: NAME,
-          modules: [...worker.modules],
-          bindings: { ...(worker.options.bindings as object), ...vars },
-          unsafeDirectSockets: [{ host: HOST, port }],
-        },
-      ],
+      workers: [isolate(NAME, port), ...(secondPort === undefined ? [] : [second(secondPort)])],
     }),
   );
+  let database: D1Database;
   try {
     await miniflare.ready;
-    await applyMigrations(await miniflare.getD1Database("DB", NAME), join(ROOT, "migrations"));
+    database = await miniflare.getD1Database("DB", NAME);
+    await applyMigrations(database, join(ROOT, "migrations"));
   } catch (error) {
     await miniflare.dispose();
     throw error;
@@ -85,10 +98,17 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   }, MINUTE_MS);
   return {
     url: `http://${HOST}:${port}`,
+    database,
     runScheduled,
     stop: async () => {
       clearInterval(cron);
       await miniflare.dispose();
     },
   };
+}
+
+/** Bindings to the Durable Objects of another isolate that runs the same Worker. */
+function objectsOf(worker: BuiltWorker, scriptName: string): Record<string, object> {
+  const objects = worker.options.durableObjects as Readonly<Record<string, object>>;
+  return Object.fromEntries(Object.entries(objects).map(([binding, object]) => [binding, { ...object, scriptName }]));
 }

@@ -1,0 +1,171 @@
+import { Dictionary, enlarged } from "./dictionary.ts";
+import { MemoryIndex } from "./memory-index.ts";
+import { readSnapshot, type SnapshotChunk } from "./snapshot.ts";
+import { SnapshotError } from "./snapshot-error.ts";
+import { eachToken } from "./tokens.ts";
+
+/** Most bytes of one index, and of all that an isolate keeps. A snapshot of 4 MiB of prose makes 8 to 10 MiB. */
+export const MAX_INDEX_BYTES = 16 * 1024 * 1024;
+
+/** Code points of a chunk's content that a hit shows. */
+const SHOWN_CODE_POINTS = 200;
+
+/** Estimated bytes of a string beside its characters, and of the reference to it. */
+const STRING_BYTES = 32;
+
+/**
+ * Makes an index of a snapshot, in slices of some milliseconds: each `next()` does one and answers how many bytes of the
+ * snapshot it read.
+ *
+ * @throws {SnapshotError}
+ *
+ * @example
+ * ```ts
+ * const building = buildIndex(bytes);
+ * let slice = building.next();
+ * while (!slice.done) slice = building.next();
+ * slice.value.search("bm25", 5);
+ * ```
+ */
+export function* buildIndex(snapshot: Uint8Array): Generator<number, MemoryIndex, void> {
+  const builder = new IndexBuilder(snapshot.length);
+  for (const { chunks, bytes } of readSnapshot(snapshot)) {
+    for (const chunk of chunks) builder.add(chunk);
+    yield bytes;
+  }
+  return builder.finish();
+}
+
+class IndexBuilder {
+  readonly #words = new Dictionary();
+  readonly #encoder = new TextEncoder();
+  readonly #ids: string[] = [];
+  #idBytes = 0;
+  #lengths = new Uint32Array(1_024);
+  #shown: Uint8Array<ArrayBuffer>;
+  #shownEnds = new Uint32Array(1_024);
+  // Postings in the order of chunks: word and count. Where those of a chunk end stands in #postingEnds.
+  #postings = 0;
+  #postingWords: Uint32Array<ArrayBuffer>;
+  #postingCounts: Uint32Array<ArrayBuffer>;
+  #postingEnds = new Uint32Array(1_024);
+  // By word: in how many chunks it stands, and its latest posting.
+  #chunkCounts = new Uint32Array(1_024);
+  #latest = new Uint32Array(1_024);
+
+  /** @param snapshotBytes lets arrays begin at about the size that they will need: growing them costs more than filling them. */
+  constructor(snapshotBytes: number) {
+    this.#shown = new Uint8Array(1_024 + (snapshotBytes >> 1));
+    this.#postingWords = new Uint32Array(1_024 + (snapshotBytes >> 3));
+    this.#postingCounts = new Uint32Array(1_024 + (snapshotBytes >> 3));
+  }
+
+  add(chunk: SnapshotChunk): void {
+    const number = this.#ids.length;
+    if (number === this.#lengths.length) {
+      this.#lengths = enlarged(this.#lengths, 0);
+      this.#shownEnds = enlarged(this.#shownEnds, 0);
+      this.#postingEnds = enlarged(this.#postingEnds, 0);
+    }
+    this.#ids.push(chunk.id);
+    this.#idBytes += STRING_BYTES + 2 * chunk.id.length;
+    this.#addShown(number, chunk);
+    this.#addWords(number, chunk.texts);
+    this.#requireRoom();
+  }
+
+  finish(): MemoryIndex {
+    const chunks = this.#ids.length;
+    const words = this.#words;
+    words.trim();
+    const firstPostings = new Uint32Array(words.size + 1);
+    for (let word = 0; word < words.size; word++) {
+      firstPostings[word + 1] = (firstPostings[word] as number) + (this.#chunkCounts[word] as number);
+    }
+    const next = firstPostings.slice();
+    const postingChunks = new Uint16Array(this.#postings);
+    const postingCounts = new Uint32Array(this.#postings);
+    for (let chunk = 0, posting = 0; chunk < chunks; chunk++) {
+      for (; posting < (this.#postingEnds[chunk] as number); posting++) {
+        const word = this.#postingWords[posting] as number;
+        const place = next[word] as number;
+        next[word] = place + 1;
+        postingChunks[place] = chunk;
+        postingCounts[place] = this.#postingCounts[posting] as number;
+      }
+    }
+    const lengths = this.#lengths.slice(0, chunks);
+    const shownEnds = this.#shownEnds.slice(0, chunks);
+    const shown = this.#shown.slice(0, shownEnds[chunks - 1] ?? 0);
+    const arrays = [firstPostings, postingChunks, postingCounts, lengths, shownEnds, shown];
+    const bytes = arrays.reduce((sum, { byteLength }) => sum + byteLength, words.bytes + this.#idBytes);
+    const parts = { words, firstPostings, postingChunks, postingCounts, lengths, shown, shownEnds, ids: this.#ids, bytes };
+    return new MemoryIndex(parts);
+  }
+
+  #addShown(number: number, { concept, title, content }: SnapshotChunk): void {
+    const text = JSON.stringify([concept, title, snippetOf(content)]);
+    const begin = number === 0 ? 0 : (this.#shownEnds[number - 1] as number);
+    // UTF-8 takes at most three bytes for a code unit.
+    if (begin + 3 * text.length > this.#shown.length) {
+      this.#shown = enlarged(this.#shown, begin + 3 * text.length);
+    }
+    const { written } = this.#encoder.encodeInto(text, this.#shown.subarray(begin));
+    this.#shownEnds[number] = begin + written;
+  }
+
+  #addWords(number: number, texts: readonly string[]): void {
+    const words = this.#words;
+    const begin = this.#postings;
+    let length = 0;
+    for (const text of texts) {
+      eachToken(text, words.seed, (lower, from, to, hash) => {
+        length += 1;
+        const word = words.intern(lower, from, to, hash);
+        if (word < 0) return;
+        if (word >= this.#latest.length) {
+          this.#latest = enlarged(this.#latest, 0);
+          this.#chunkCounts = enlarged(this.#chunkCounts, 0);
+        }
+        const latest = this.#latest[word] as number;
+        if (this.#chunkCounts[word] !== 0 && latest >= begin) {
+          this.#postingCounts[latest] = (this.#postingCounts[latest] as number) + 1;
+        } else this.#addPosting(word);
+      });
+    }
+    this.#lengths[number] = length;
+    this.#postingEnds[number] = this.#postings;
+  }
+
+  #addPosting(word: number): void {
+    if (this.#postings === this.#postingWords.length) {
+      this.#postingWords = enlarged(this.#postingWords, 0);
+      this.#postingCounts = enlarged(this.#postingCounts, 0);
+    }
+    this.#latest[word] = this.#postings;
+    this.#chunkCounts[word] = (this.#chunkCounts[word] as number) + 1;
+    this.#postingWords[this.#postings] = word;
+    this.#postingCounts[this.#postings] = 1;
+    this.#postings += 1;
+  }
+
+  /** What the finished index would hold so far, roughly: six bytes a posting, and 16 a chunk for lengths, places and scores. */
+  #requireRoom(): void {
+    const chunks = this.#ids.length;
+    const shown = this.#shownEnds[chunks - 1] as number;
+    const bytes = this.#words.bytes + 4 * this.#words.size + 6 * this.#postings + 16 * chunks + shown + this.#idBytes;
+    if (bytes <= MAX_INDEX_BYTES) return;
+    throw new SnapshotError(
+      "index_too_large",
+      `The index of the snapshot would take more than ${MAX_INDEX_BYTES} bytes, the limit: it has too many different words.`,
+    );
+  }
+}
+
+function snippetOf(content: string): string {
+  let end = 0;
+  for (let points = 0; points < SHOWN_CODE_POINTS && end < content.length; points++) {
+    end += (content.codePointAt(end) as number) > 0xffff ? 2 : 1;
+  }
+  return end < content.length ? `${content.slice(0, end)}…` : content;
+}

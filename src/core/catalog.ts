@@ -2,7 +2,7 @@ import type { Attestation } from "./attestation/attestation.ts";
 import { type CalendarDate, calendarDateOf } from "./attestation/calendar-date.ts";
 import type { SignatureFact, SignatureFacts } from "./attestation/facts.ts";
 import { type Evidence, type Trust, type Verdict, verdictOf } from "./attestation/verdict.ts";
-import type { Release, ReleaseSkill } from "./discovery/release.ts";
+import type { Release, ReleaseMemory, ReleaseSkill } from "./discovery/release.ts";
 import type { Sha256Hex } from "./integrity.ts";
 import type { CanonicalOrigin } from "./origin.ts";
 import type { SkillId } from "./skill.ts";
@@ -51,6 +51,8 @@ export interface Catalog {
   readonly counts: Readonly<Record<Verdict, number>>;
   /** In document order. */
   readonly withheld: readonly WithheldSkill[];
+  /** All of the release. Each is searched by the skills of its own scope alone; at most one a scope. */
+  readonly memories: readonly ReleaseMemory[];
 }
 
 export interface CatalogSkill {
@@ -99,11 +101,11 @@ export function admit(release: Release, policy: Policy, now: number): Catalog {
 const decided = new WeakMap<Release, WeakMap<Policy, { readonly day: CalendarDate; readonly catalog: Catalog }>>();
 
 function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
-  const { origin, fetchedAt } = release;
+  const { origin, fetchedAt, memories } = release;
   const counts = { attested: 0, expired: 0, invalid: 0, unattested: 0 };
   const skills: CatalogSkill[] = [];
   const withheld: WithheldSkill[] = [];
-  if (policy.status !== "active" || !policy.granted) return { origin, fetchedAt, skills, counts, withheld };
+  if (policy.status !== "active" || !policy.granted) return { origin, fetchedAt, skills, memories, counts, withheld };
 
   const held = heldVersions(release);
   const judge = policy.mode === "off" ? () => null : judgeOf(release, policy, day);
@@ -123,7 +125,7 @@ function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
       skills.push({ ...version, verdict });
     }
   }
-  return { origin, fetchedAt, skills, counts, withheld };
+  return { origin, fetchedAt, skills, memories, counts, withheld };
 }
 
 type HeldVersions = ReadonlyMap<string, readonly ReleaseSkill[]>;
@@ -183,4 +185,3 @@ function judgeOf(release: Release, policy: Policy, day: CalendarDate): (skill: R
   const facts: SignatureFacts = { get: (key) => ownFacts.get(key) ?? policy.facts.get(key) };
   return ({ name, toolSha256 }) =>
     verdictOf({ origin, name, toolSha256 }, byHash.get(toolSha256) ?? [], facts, policy.trust, day).verdict;
-}

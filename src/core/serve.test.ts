@@ -7,6 +7,7 @@ import { createTestSandbox } from "./discovery/fixture/workerd-sandbox.ts";
 import type { JsonObject } from "./json.ts";
 import { DEFAULT_DISCOVERY_LIMITS, DEFAULT_SANDBOX_LIMITS, type SandboxLimits } from "./limits.ts";
 import type { CallContext, Era, Provider, ToolResult } from "./mcp/provider.ts";
+import { MemoryIndexes } from "./memory/memory-indexes.ts";
 import { PoolExhausted } from "./sandbox/outcome.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import { type CallReport, createProvider } from "./serve.ts";
@@ -29,8 +30,8 @@ async function serve(
   skills: { name: string; source?: string; recipe?: string; scope?: string }[],
   limits: Partial<SandboxLimits> = {},
   box: Sandbox = sandbox,
+  publisher = new Publisher(),
 ): Promise<Served> {
-  const publisher = new Publisher();
   for (const skill of skills) await publisher.skill(skill);
   const { origin, fetch } = publisher;
   const release = await discover({ origin, fetch, sandbox, limits: DEFAULT_DISCOVERY_LIMITS, now: () => 0 });
@@ -41,6 +42,7 @@ async function serve(
     sandbox: box,
     fetch,
     limits: { ...DEFAULT_SANDBOX_LIMITS, ...limits },
+    memories: new MemoryIndexes(),
     serverInfo: { name: "skillgate", version: "0.0.0" },
     client: "cli_test",
     onCall: (report) => reports.push(report),
@@ -293,6 +295,7 @@ describe("a stored release that is older than a rule of this version", () => {
         sandbox,
         fetch,
         limits: DEFAULT_SANDBOX_LIMITS,
+        memories: new MemoryIndexes(),
         serverInfo: { name: "skillgate", version: "0.0.0" },
         onCall: (report) => reports.push(report),
       });
@@ -353,5 +356,68 @@ describe("calls", () => {
     });
     expect(await call("t", {}, "modern", controller.signal)).toMatchObject({ isError: true });
     expect(reports.map(({ code }) => code)).toEqual(["cancelled"]);
+  });
+});
+
+describe("origin memory", () => {
+  const search = returning(
+    "search",
+    "typeof host.memorySearch === 'function' ? host.memorySearch(args.q, args.k) : null",
+  );
+  const notes = (...contents: string[]) =>
+    JSON.stringify(contents.map((content, n) => ({ id: `n${n}`, metadata: { content, okf_concept: `c${n}` } })));
+  const searchers = ["alpha", "beta", "gamma"].map((scope) => ({ name: "search", source: search, scope }));
+
+  async function serveMemories(limits: Partial<SandboxLimits> = {}): Promise<Served> {
+    const publisher = new Publisher();
+    await publisher.memory(null, notes("the root"));
+    await publisher.memory("alpha", notes("an apple", "an apple, an apple"));
+    await publisher.memory("beta", notes("a banana"));
+    return serve([{ name: "search", source: search }, ...searchers], limits, sandbox, publisher);
+  }
+
+  it("is searched by the skills of its own scope alone, and is missing where there is none", async () => {
+    const { call } = await serveMemories();
+    const hit = (text: string, concept: string) => ({
+      text,
+      title: concept,
+      concept_id: concept,
+      score: expect.any(Number),
+    });
+    const apples = { hits: [hit("an apple, an apple", "c1"), hit("an apple", "c0")] };
+    expect((await call("alpha__search", { q: "apple banana root" })).structuredContent).toEqual(apples);
+    expect((await call("beta__search", { q: "apple banana root" })).structuredContent).toEqual({
+      hits: [hit("a banana", "c0")],
+    });
+    expect((await call("search", { q: "apple banana root" })).structuredContent).toEqual({
+      hits: [hit("the root", "c0")],
+    });
+    expect((await call("gamma__search", { q: "apple" })).structuredContent).toEqual({ result: null });
+  });
+
+  it("[10.4-T26] answers as many hits as it is asked for, and none where nothing fits", async () => {
+    const { call } = await serveMemories();
+    const count = async (args: JsonObject) =>
+      ((await call("alpha__search", args)).structuredContent as { hits: unknown[] }).hits.length;
+    expect(await count({ q: "apple", k: 1 })).toBe(1);
+    expect(await count({ q: "apple", k: 8 })).toBe(2);
+    expect(await count({ q: "paella" })).toBe(0);
+  });
+
+  it("is missing where its bytes are not those that llms.txt declares, and the release says so", async () => {
+    const publisher = await new Publisher().memory(null, notes("x"), { snapshot_sha256: "0".repeat(64) });
+    await publisher.skill({ name: "search", source: search });
+    const { origin, fetch } = publisher;
+    const release = await discover({ origin, fetch, sandbox, limits: DEFAULT_DISCOVERY_LIMITS, now: () => 0 });
+    expect(release.rejected).toMatchObject([{ subject: "memory", code: "hash_mismatch" }]);
+    expect(release.memories).toEqual([]);
+  });
+
+  it("costs gas to index, once, and to search", async () => {
+    const { call, reports } = await serveMemories();
+    await call("alpha__search", { q: "apple" });
+    await call("alpha__search", { q: "apple" });
+    const [first, second] = reports.map(({ gasUsed }) => gasUsed);
+    expect((first ?? 0) - (second ?? 0)).toBeGreaterThanOrEqual(notes("an apple", "an apple, an apple").length - 2);
   });
 });

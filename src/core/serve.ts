@@ -6,6 +6,9 @@ import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { CallContext, Era, ListedResource, ListedTool, Provider, ToolResult } from "./mcp/provider.ts";
 import { traceParent } from "./mcp/trace-context.ts";
+import type { MemoryIndexes } from "./memory/memory-indexes.ts";
+import { createMemorySearch } from "./memory/memory-search.ts";
+import type { Capabilities } from "./sandbox/capabilities.ts";
 import type { GuestErrorCode } from "./sandbox/outcome.ts";
 import type { Sandbox, Tenant } from "./sandbox/sandbox.ts";
 import { type CompiledSchema, compileSchema } from "./schema/compile.ts";
@@ -38,6 +41,8 @@ export interface ProviderOptions {
   /** Reaches the publisher for `host.fetchOrigin`. */
   readonly fetch: OriginFetcher;
   readonly limits: SandboxLimits;
+  /** The isolate's, for `host.memorySearch`. */
+  readonly memories: MemoryIndexes;
   readonly serverInfo: Provider["serverInfo"];
   /** Who calls, for the fair shares of the pool. */
   readonly client?: string;
@@ -78,7 +83,7 @@ export function createProvider(catalog: Catalog, options: ProviderOptions): Prov
     async callTool(name, args, context) {
       const entry = contents.skills.get(name);
       if (entry === undefined) return toolError(`Unknown tool: ${name}`);
-      const runtime = createRuntime(catalog, options, context);
+      const runtime = createRuntime(catalog, entry.skill.scope, options, context);
       return report(options, entry, () => callSkill(runtime, entry, args, context));
     },
     async readResource(uri) {
@@ -117,16 +122,27 @@ function contentsOf(catalog: Catalog): CatalogContents {
 interface Runtime {
   readonly sandbox: ProviderOptions["sandbox"];
   readonly tenant: Tenant;
-  readonly fetchOrigin: ReturnType<typeof createFetchOrigin>;
+  readonly capabilities: Capabilities;
 }
 
-function createRuntime({ origin }: Catalog, options: ProviderOptions, { meta }: CallContext): Runtime {
+/** @param scope of the skill that is called: it searches the memory of its own scope, and none where there is none. */
+function createRuntime(
+  { origin, memories }: Catalog,
+  scope: string | null,
+  options: ProviderOptions,
+  { meta }: CallContext,
+): Runtime {
   const { sandbox, fetch, limits, client = "", forwardTrace = false } = options;
   const traceparent = forwardTrace ? traceParent({ _meta: meta })?.text : undefined;
+  const fetchOrigin = createFetchOrigin({ origin, fetch, limits, traceparent });
+  const memory = memories.find((each) => each.scope === scope);
   return {
     sandbox,
     tenant: { client, origin },
-    fetchOrigin: createFetchOrigin({ origin, fetch, limits, traceparent }),
+    capabilities: {
+      fetchOrigin,
+      ...(memory === undefined ? {} : { memorySearch: createMemorySearch(memory, options.memories) }),
+    },
   };
 }
 
@@ -154,7 +170,7 @@ async function report(
 }
 
 async function callSkill(
-  { sandbox, tenant, fetchOrigin }: Runtime,
+  { sandbox, tenant, capabilities }: Runtime,
   entry: CatalogSkill,
   args: JsonObject,
   { signal, era }: CallContext,
@@ -176,7 +192,7 @@ async function callSkill(
       return decodeUtf8(skill.source);
     },
   };
-  const outcome = await sandbox.call(tool, args, { fetchOrigin }, { signal, tenant });
+  const outcome = await sandbox.call(tool, args, capabilities, { signal, tenant });
   let gasUsed = input.gasUsed + outcome.gasUsed;
   if (!outcome.ok) return { result: toolError(outcome.message), code: outcome.code, gasUsed };
   const { value } = outcome;

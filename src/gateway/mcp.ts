@@ -11,6 +11,7 @@ import type { RequestLog } from "./log.ts";
 import { checkMcpHeaders, readJsonText } from "./mcp-body.ts";
 import { answerJsonRpc, loggedMethod, readJsonRpc } from "./mcp-message.ts";
 import { originOfRequest } from "./mcp-origin.ts";
+import { memoryIndexes } from "./memory-indexes.ts";
 import { isCallDue, noteCall } from "./releases/last-called.ts";
 import { publisherFetch } from "./releases/publisher-fetch.ts";
 import { releases } from "./releases/release-cache.ts";
@@ -115,6 +116,7 @@ export const serveMcp: Step = (c) => {
     sandbox: sandboxFor(settings),
     fetch: publisherFetch(c.env),
     limits: settings.sandbox,
+    memories: memoryIndexes,
     serverInfo: SERVER_INFO,
     client: clientId,
     onCall: (report) => {

@@ -99,7 +99,17 @@ class IndexBuilder {
     const shown = this.#shown.slice(0, shownEnds[chunks - 1] ?? 0);
     const arrays = [firstPostings, postingChunks, postingCounts, lengths, shownEnds, shown];
     const bytes = arrays.reduce((sum, { byteLength }) => sum + byteLength, words.bytes + this.#idBytes);
-    const parts = { words, firstPostings, postingChunks, postingCounts, lengths, shown, shownEnds, ids: this.#ids, bytes };
+    const parts = {
+      words,
+      firstPostings,
+      postingChunks,
+      postingCounts,
+      lengths,
+      shown,
+      shownEnds,
+      ids: this.#ids,
+      bytes,
+    };
     return new MemoryIndex(parts);
   }
 

@@ -1,6 +1,6 @@
 const f32 = Math.fround;
 
-const LN2_HIGH = f32(0.693138122558593750);
+const LN2_HIGH = f32(0.69313812255859375);
 const LN2_LOW = f32(9.0580006144591607e-6);
 /** Coefficients of the even polynomial R in log(1 + f) = f − f²/2 + s·(f²/2 + R), s = f / (2 + f). */
 const R1 = f32(0xaaaaaa / 2 ** 24);

@@ -18,6 +18,14 @@ export interface MemoryHit {
   readonly concept_id: string;
 }
 
+/** The guest's account for work that the host does for it. */
+export interface SearchMeter {
+  /** Takes units of gas. Throws when none are left, and the guest ends: nothing more need be done for it. */
+  charge(gas: number): void;
+  /** Ends with the call. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * The named actions a tool may ask of the host during one call. A rejected promise (or a throw) surfaces in the guest as
  * an `Error` with that message, so messages must be fit for a guest to see. An absent member is an absent capability.
@@ -25,6 +33,10 @@ export interface MemoryHit {
 export interface Capabilities {
   /** Arguments are untrusted guest JSON: `opts` may be anything. `signal` ends with the call. */
   readonly fetchOrigin?: (path: string, opts: Json | undefined, signal: AbortSignal) => Promise<FetchOriginAnswer>;
-  /** The host charges `gas` for the work through `charge`. */
-  readonly memorySearch?: (query: string, k: number, charge: (gas: number) => void) => readonly MemoryHit[];
+  /** Answers at once, or with a promise where the index has yet to be built. What it costs is charged through `meter`. */
+  readonly memorySearch?: (
+    query: string,
+    k: number,
+    meter: SearchMeter,
+  ) => readonly MemoryHit[] | Promise<readonly MemoryHit[]>;
 }

@@ -1,7 +1,7 @@
 import type { Json } from "../json.ts";
 import type { SandboxLimits } from "../limits.ts";
 import { type CallControl, CallStopped } from "./call-control.ts";
-import type { Capabilities } from "./capabilities.ts";
+import type { Capabilities, MemoryHit, SearchMeter } from "./capabilities.ts";
 import { type HostSide, type Instance, MOST_GAS, OutOfMemory } from "./instance.ts";
 import { readSearchArguments } from "./memory-search.ts";
 import type { GuestErrorCode, GuestFailure } from "./outcome.ts";
@@ -169,7 +169,7 @@ export class GuestRun implements HostSide {
     });
   }
 
-  #memorySearch(text: string | null): string {
+  #memorySearch(text: string | null): string | Promise<string> {
     const { memorySearch } = this.#capabilities;
     if (memorySearch === undefined) return refuse("host.memorySearch is not available to this tool");
     if (++this.#searchCalls > this.#limits.memorySearchCalls) {
@@ -179,13 +179,38 @@ export class GuestRun implements HostSide {
     if (request.kind === "too_large") return refuse(request.error);
     if (request.kind === "bad_query") return `${VALUE}${JSON.stringify({ error: request.error })}`;
     try {
-      const hits = memorySearch(request.query, request.k, (gas) => this.#charge(gas));
-      const answer = `${VALUE}${JSON.stringify({ hits })}`;
-      this.#charge(Math.ceil(answer.length / ANSWER_BYTES_PER_GAS));
-      return answer;
+      const hits = memorySearch(request.query, request.k, this.#searchMeter());
+      if (!(hits instanceof Promise)) return this.#found(hits);
+      this.#control.check();
+      return this.#control.wait(
+        hits.then(
+          (later) => this.#found(later),
+          (error: unknown) => notFound(error),
+        ),
+      );
     } catch (error) {
-      return `${VALUE}${JSON.stringify({ error: `memorySearch: ${messageOf(error)}` })}`;
+      if (error instanceof CallStopped) throw error;
+      return notFound(error);
     }
+  }
+
+  #found(hits: readonly MemoryHit[]): string {
+    const answer = `${VALUE}${JSON.stringify({ hits })}`;
+    this.#charge(Math.ceil(answer.length / ANSWER_BYTES_PER_GAS));
+    return answer;
+  }
+
+  #searchMeter(): SearchMeter {
+    const control = this.#control;
+    return {
+      charge: (gas) => {
+        this.#charge(gas);
+        if (this.#instance.gas < 0) throw new Error("gas exhausted");
+      },
+      get signal() {
+        return control.signal;
+      },
+    };
   }
 
   /** Work done outside for the guest. Below zero the guest traps at its next step. */
@@ -326,6 +351,11 @@ async function fetched(
   } catch (error) {
     return refuse(messageOf(error));
   }
+}
+
+/** A search that failed is an answer, too. */
+function notFound(error: unknown): string {
+  return `${VALUE}${JSON.stringify({ error: `memorySearch: ${messageOf(error)}` })}`;
 }
 
 function messageOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import type { Json } from "../../json.ts";
 import type { Capabilities } from "../capabilities.ts";
-import { fetchAnswer, handler, newSandbox, type Suite, script } from "./fixtures.ts";
+import { fetchAnswer, handler, newSandbox, type Suite, script, sleep } from "./fixtures.ts";
 
 /** What `host` offers, what reaches the host, and what comes back. */
 export function capabilitySuite({ engines, it, expect }: Suite): void {
@@ -138,8 +138,8 @@ export function capabilitySuite({ engines, it, expect }: Suite): void {
       const once = handler("return host.memorySearch('x')");
       expect(await sandbox.call(once, {}, failing)).toMatchObject({ value: { error: "memorySearch: no index" } });
       const costing = (gas: number): Capabilities => ({
-        memorySearch: (_query, _k, charge) => {
-          charge(gas);
+        memorySearch: (_query, _k, meter) => {
+          meter.charge(gas);
           return [];
         },
       });
@@ -148,6 +148,38 @@ export function capabilitySuite({ engines, it, expect }: Suite): void {
       const loop = handler("for (;;) host.memorySearch('x')");
       expect(await sandbox.call(loop, {}, costing(10_000_000))).toMatchObject({ code: "gas_exhausted" });
       expect(await sandbox.call(once, {}, costing(0))).toMatchObject({ value: { hits: [] } });
+    });
+
+    it(`a search may be answered later, and fails or ends with its call all the same${on}`, async () => {
+      const later = (search: (signal: AbortSignal) => Promise<[]>): Capabilities => ({
+        memorySearch: (_query, _k, { signal }) => search(signal),
+      });
+      const tool = handler("return [host.memorySearch('x'), host.memorySearch('y')]");
+      const sandbox = newSandbox(engine);
+      const some = later(async () => {
+        await sleep(1);
+        return [];
+      });
+      expect(await sandbox.call(tool, {}, some)).toMatchObject({ value: [{ hits: [] }, { hits: [] }] });
+      const failing = later(async () => {
+        await sleep(1);
+        throw new Error("no index");
+      });
+      const error = { error: "memorySearch: no index" };
+      expect(await sandbox.call(tool, {}, failing)).toMatchObject({ value: [error, error] });
+      let ended = false;
+      const never = later((signal) => {
+        signal.addEventListener("abort", () => {
+          ended = true;
+        });
+        return new Promise(() => {});
+      });
+      const caller = new AbortController();
+      const call = sandbox.call(tool, {}, never, { signal: caller.signal });
+      await sleep(1);
+      caller.abort();
+      expect(await call).toMatchObject({ code: "cancelled" });
+      expect(ended).toEqual(true);
     });
 
     it(`a script that is loading can neither fetch nor search${on}`, async () => {

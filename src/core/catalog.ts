@@ -105,7 +105,8 @@ function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
   const counts = { attested: 0, expired: 0, invalid: 0, unattested: 0 };
   const skills: CatalogSkill[] = [];
   const withheld: WithheldSkill[] = [];
-  if (policy.status !== "active" || !policy.granted) return { origin, fetchedAt, skills, memories: [], counts, withheld };
+  if (policy.status !== "active" || !policy.granted)
+    return { origin, fetchedAt, skills, memories: [], counts, withheld };
 
   const held = heldVersions(release);
   const judge = policy.mode === "off" ? () => null : judgeOf(release, policy, day);

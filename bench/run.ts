@@ -10,7 +10,7 @@ import { attacks, type IsolationRow, measureIsolation } from "./isolation.ts";
 import { startGenerator } from "./load/client.ts";
 import { measureMemory } from "./memory.ts";
 import { startPublisher } from "./publisher.ts";
-import { describeMachine, floorTable, isolationTable, judge, type Report, rowTable } from "./report.ts";
+import { describeMachine, floorTable, isolationTable, judge, type Measured, type Report, rowTable } from "./report.ts";
 import { CONCURRENCIES, measureRows, type Row, type Subject } from "./rows.ts";
 import { compareServing } from "./serving.ts";
 import { round } from "./statistics.ts";
@@ -23,6 +23,7 @@ Measures the gateway, built for production, in workerd.
 
   --json FILE        write the figures to FILE
   --quick            a short run, for checking the benchmark rather than the gateway
+  --only LIST        measure these alone, separated by commas: names of rows, "cold", "isolation", "first", "memory"
   --calls N          calls of the memory measurement, 100,000 unless said (6,000 with --quick)
   --check            exit with 1 when a promised figure is missed
   --compare-serving  also measure what Miniflare's ways of serving cost
@@ -50,6 +51,10 @@ const QUICK: typeof FULL = {
   coldOrigins: 3,
   firstRequests: 2,
 };
+const ROWS = ["ping", "tools/list", "tools/call", "tools/call limited", "tools/call fetch"] as const;
+const WARM_IMAGE = "tools/call warm-image";
+/** What `--only` can name. */
+const MEASUREMENTS: readonly string[] = [...ROWS, WARM_IMAGE, "cold", "isolation", "first", "memory"];
 /** Kept back for the first requests and for ending. */
 const RESERVE_MS = 8_000;
 /** A memory measurement of more calls than usual may take so much longer. */
@@ -63,6 +68,7 @@ async function main(args: readonly string[]): Promise<number> {
     options: {
       json: { type: "string" },
       quick: { type: "boolean" },
+      only: { type: "string" },
       calls: { type: "string" },
       check: { type: "boolean" },
       "compare-serving": { type: "boolean" },
@@ -74,6 +80,10 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const plan = values.quick ? QUICK : FULL;
+  const only = values.only?.split(",").map((name) => name.trim());
+  const unknown = only?.find((name) => !MEASUREMENTS.includes(name));
+  if (unknown !== undefined) throw new Error(`--only knows no "${unknown}", but ${MEASUREMENTS.join(", ")}.`);
+  const wants = (name: string) => only === undefined || only.includes(name);
   const calls = values.calls === undefined ? plan.memoryCalls : Number(values.calls);
   if (!Number.isInteger(calls) || calls < 1) throw new Error("--calls must be a whole number from 1.");
   const say = (sentence: string) => console.log(sentence);
@@ -157,57 +167,60 @@ async function main(args: readonly string[]): Promise<number> {
     };
     await generator.run({ port: running.port, requests: [call.request], concurrency: 8, calls: 2_000 });
 
-    begin("Cold discovery");
-    const cold = await measureColdDiscovery(
-      gateway,
-      running,
-      coldOrigins.map((name) => publisher.origin(name)),
-    );
-
-    const rows: Row[] = [];
-    for (const concurrency of CONCURRENCIES) {
-      begin(`Requests at concurrency ${concurrency}`);
-      rows.push(...(await measureRows(generator, helloSubject, subjects, concurrency, plan)));
+    const measured: Partial<Measured> = {};
+    if (wants("cold")) {
+      begin("Cold discovery");
+      const origins = coldOrigins.map((name) => publisher.origin(name));
+      measured.cold = await measureColdDiscovery(gateway, running, origins);
     }
 
-    begin("Another tenant beside three attacks");
+    const rows: Row[] = [];
+    const wanted = subjects.filter(({ name }) => wants(name));
+    for (const concurrency of wanted.length === 0 ? [] : CONCURRENCIES) {
+      begin(`Requests at concurrency ${concurrency}`);
+      rows.push(...(await measureRows(generator, helloSubject, wanted, concurrency, plan)));
+    }
+
     const isolation: IsolationRow[] = [];
-    for (const attack of attacks(gateway, publisher.origin("slow"), publisher.origin("hostile"), plan.slowMs)) {
-      isolation.push(await measureIsolation(generator, attacker, call, attack, plan.isolationMs));
+    if (wants("isolation")) {
+      begin("Another tenant beside three attacks");
+      for (const attack of attacks(gateway, publisher.origin("slow"), publisher.origin("hostile"), plan.slowMs)) {
+        isolation.push(await measureIsolation(generator, attacker, call, attack, plan.isolationMs));
+      }
     }
     await running.stop();
 
-    begin("The sandbox alone");
-    const sandboxProcess = await (await prepareWorkerd(folder, "sandbox", { worker: sandbox })).start();
-    endings.push(() => sandboxProcess.stop());
     const warm: WarmImage[] = [];
-    for (const concurrency of CONCURRENCIES) {
-      warm.push(await measureWarmImage(generator, helloSubject, sandboxProcess, concurrency, plan));
+    if (wants(WARM_IMAGE)) {
+      begin("The sandbox alone");
+      const sandboxProcess = await (await prepareWorkerd(folder, "sandbox", { worker: sandbox })).start();
+      endings.push(() => sandboxProcess.stop());
+      for (const concurrency of CONCURRENCIES) {
+        warm.push(await measureWarmImage(generator, helloSubject, sandboxProcess, concurrency, plan));
+      }
+      await sandboxProcess.stop();
+      rows.push(...warm.map(({ row }) => row));
     }
-    await sandboxProcess.stop();
-    rows.push(...warm.map(({ row }) => row));
 
     if (values["compare-serving"]) begin("Ways of serving");
     const serving = values["compare-serving"] ? await compareServing(generator, hello, helloSubject, plan) : undefined;
     await helloProcess.stop();
 
-    begin("First request of a fresh process");
-    const first = await measureFirstRequest(gateway, main, plan.firstRequests);
+    if (wants("first")) {
+      begin("First request of a fresh process");
+      measured.first = await measureFirstRequest(gateway, main, plan.firstRequests);
+    }
 
-    begin(`Memory over ${calls} calls`);
-    running = await gateway.prepared.start();
-    const left = limitMs - (performance.now() - startedAt) - RESERVE_MS;
-    const memory = await measureMemory(generator, gateway, running, main, calls, Math.max(left, RESERVE_MS));
-    await running.stop();
+    if (wants("memory")) {
+      begin(`Memory over ${calls} calls`);
+      running = await gateway.prepared.start();
+      const left = limitMs - (performance.now() - startedAt) - RESERVE_MS;
+      measured.memory = await measureMemory(generator, gateway, running, main, calls, Math.max(left, RESERVE_MS));
+      await running.stop();
+    }
 
-    const floors = judge({
-      rows,
-      warmCallUs: warm[0]?.cpuUs.p50 ?? 0,
-      coldDiscoveryMs: cold.median_ms,
-      firstRequestMs: first.median_ms,
-      isolation,
-      memory,
-    });
+    const { cold, first, memory } = measured;
+    const floors = judge({ ...measured, rows, warm, isolation });
     const report: Report = {
       machine,
       rows,
@@ -216,9 +229,9 @@ async function main(args: readonly string[]): Promise<number> {
         seconds: secondsOf(phases),
         load_average_after: describeMachine(version).load_average,
         warm_image_cpu_us: warm.map(({ row, cpuUs, engine }) => ({ concurrency: row.concurrency, ...cpuUs, engine })),
-        cold_discovery: cold,
-        first_request: first,
-        memory,
+        ...(cold === undefined ? {} : { cold_discovery: cold }),
+        ...(first === undefined ? {} : { first_request: first }),
+        ...(memory === undefined ? {} : { memory }),
         isolation,
         floors,
         ...(serving === undefined ? {} : { serving }),
@@ -228,15 +241,20 @@ async function main(args: readonly string[]): Promise<number> {
       await writeFile(resolve(process.env.INIT_CWD ?? ".", values.json), `${JSON.stringify(report, null, 2)}\n`);
     }
 
-    say(`\n${rowTable(rows)}\n`);
-    say(
-      `Warm sandbox call: ${warm.map(({ cpuUs }) => cpuUs.p50).join(", ")} µs of CPU at 1, 8, 32 (${warm[0]?.engine})`,
-    );
-    say(`Cold discovery of five skills: ${cold.median_ms} ms`);
-    say(`Fresh process: listens after ${first.process_ready_ms} ms, answers its first call in ${first.median_ms} ms`);
-    say(`Memory: ${memory.after_5000_mib} MiB after 5,000 calls, ${memory.end_mib} MiB after ${memory.calls}`);
-    if (memory.calls < calls) say(`  (time was up: ${memory.calls} of ${calls} calls made)`);
-    say(`\n${isolationTable(isolation)}\n`);
+    if (rows.length > 0) say(`\n${rowTable(rows)}\n`);
+    if (warm.length > 0) {
+      const micros = warm.map(({ cpuUs }) => cpuUs.p50).join(", ");
+      say(`Warm sandbox call: ${micros} µs of CPU at 1, 8, 32 (${warm[0]?.engine})`);
+    }
+    if (cold !== undefined) say(`Cold discovery of five skills: ${cold.median_ms} ms`);
+    if (first !== undefined) {
+      say(`Fresh process: listens after ${first.process_ready_ms} ms, answers its first call in ${first.median_ms} ms`);
+    }
+    if (memory !== undefined) {
+      say(`Memory: ${memory.after_5000_mib} MiB after 5,000 calls, ${memory.end_mib} MiB after ${memory.calls}`);
+      if (memory.calls < calls) say(`  (time was up: ${memory.calls} of ${calls} calls made)`);
+    }
+    if (isolation.length > 0) say(`\n${isolationTable(isolation)}\n`);
     if (serving !== undefined) say(`${rowTable(serving)}\n`);
     say(`${floorTable(floors)}\n`);
     if (isolation.some(({ honest_refused }) => honest_refused > 0)) {

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuiltWorker } from "../../src/dev/stack/bundle.ts";
+import { V8_FLAGS } from "../../src/dev/stack/gateway.ts";
 import { HOST } from "../../src/dev/stack/ports.ts";
 import { d1Binding, d1Services, miniflareExtensions } from "./d1.ts";
 
@@ -77,6 +78,7 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["public", "private"])),
     ${[...disks, ...services.map((service) => `(name = ${text(service.name)}, worker = ${service.body})`)].join(",\n    ")}
   ],
+  v8Flags = [${(process.env.BENCH_V8 ?? V8_FLAGS).split(" ").filter(Boolean).map(text).join(", ")}],
   sockets = [${sockets.join(", ")}],
   extensions = [(modules = [${extensions
     .map((module) => `(name = ${text(module.name)}, esModule = embed ${text(moduleFile("extensions", module))})`)

@@ -11,7 +11,7 @@ import { HOST } from "./ports.ts";
  * what remains is held by somebody; these two then grow by 1 and 35 MiB. The young generation would still take 48 MiB at its leisure and
  * keep them, empty: the second flag bounds it. Whoever sets the variable has it their way.
  */
-const V8_FLAGS = "--gc-global --max-semi-space-size=4";
+export const V8_FLAGS = "--gc-global --max-semi-space-size=4";
 
 const NAME = "gateway";
 const EVERY_MINUTE = "* * * * *";

@@ -78,7 +78,7 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["public", "private"])),
     ${[...disks, ...services.map((service) => `(name = ${text(service.name)}, worker = ${service.body})`)].join(",\n    ")}
   ],
-  v8Flags = [${(process.env.BENCH_V8 ?? V8_FLAGS).split(" ").filter(Boolean).map(text).join(", ")}],
+  v8Flags = [${V8_FLAGS.split(" ").map(text).join(", ")}],
   sockets = [${sockets.join(", ")}],
   extensions = [(modules = [${extensions
     .map((module) => `(name = ${text(module.name)}, esModule = embed ${text(moduleFile("extensions", module))})`)

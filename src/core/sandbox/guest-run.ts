@@ -31,6 +31,8 @@ export interface GuestRunOptions {
   readonly control: CallControl;
   /** 32 hexadecimal digits. */
   readonly newSeed: () => string;
+  /** Settles when it is this call's turn to compute on, with the units of gas that it has for it. */
+  readonly nextTurn: () => Promise<number>;
 }
 
 /** The host's side of one use of an instance: its gas, its capabilities, its end. */
@@ -41,6 +43,7 @@ export class GuestRun implements HostSide {
   readonly #capabilities: Capabilities;
   readonly #control: CallControl;
   readonly #newSeed: () => string;
+  readonly #nextTurn: () => Promise<number>;
   #fetchCalls = 0;
   #searchCalls = 0;
   #answer: GuestAnswer | null = null;
@@ -58,6 +61,7 @@ export class GuestRun implements HostSide {
     this.#capabilities = options.capabilities;
     this.#control = options.control;
     this.#newSeed = options.newSeed;
+    this.#nextTurn = options.nextTurn;
     options.instance.hostSide = this;
     options.instance.gas = this.#budget + GRACE_GAS;
     options.instance.gasFloor = GRACE_GAS;
@@ -150,6 +154,10 @@ export class GuestRun implements HostSide {
       default:
         return refuse("unknown request");
     }
+  }
+
+  pause(): Promise<number> {
+    return this.#control.wait(this.#nextTurn());
   }
 
   #fetchOrigin(text: string | null): string | Promise<string> {

@@ -1,11 +1,14 @@
 import { type Engine, type EngineLayout, jspiApi, layoutOf, PAGE_BYTES } from "./engine.ts";
 import type { Image } from "./image.ts";
+import { SLICE_GAS } from "./turns.ts";
 import { type EngineExports, engineImports } from "./wasm-interface.ts";
 
 /** Who answers the one host function of the call that runs in an instance. */
 export interface HostSide {
   /** `text` is `null` when the guest had no memory left to pass it. A promise suspends the guest; if it rejects, the call is abandoned. */
   answer(ask: number, text: string | null): string | Promise<string>;
+  /** Lets others run, and gives the units of gas of the guest's next slice; if it rejects, the call is abandoned. */
+  pause(): Promise<number>;
 }
 
 export interface InstanceOptions {
@@ -64,6 +67,9 @@ export class Instance {
   #bytes: Uint8Array;
   readonly #mayGrow: (bytes: number) => boolean;
   readonly #maximumBytes: number;
+  readonly #isSliced: boolean;
+  /** Steps beyond the slice that the guest was given. */
+  #reserve = 0;
   // asyncify
   #pendingAnswer: Promise<number> | null = null;
   #rewinding = false;
@@ -80,6 +86,7 @@ export class Instance {
     this.#mayGrow = (bytes) => options.mayGrow(this, bytes);
 
     const jspi = engine.kind === "jspi" ? jspiApi() : null;
+    this.#isSliced = jspi !== null;
     const onCall = (context: number, _self: number, _argc: number, argv: number) => this.#onHostCall(context, argv);
     const imports = engineImports({
       memory: this.memory,
@@ -94,11 +101,18 @@ export class Instance {
           ? (context: number, self: number, argc: number, argv: number) =>
               this.#unwindable(() => onCall(context, self, argc, argv))
           : new jspi.Suspending(onCall as (...args: number[]) => number | Promise<number>),
+      outOfGas: jspi === null ? outOfGas : new jspi.Suspending(() => this.#nextSlice()),
     });
     this.exports = new WebAssembly.Instance(engine.module, imports).exports as unknown as EngineExports;
     const suspendable = (entry: (...parameters: never[]) => number): Suspendable => {
       const callee = entry as (...parameters: number[]) => number;
-      if (jspi !== null) return jspi.promising(callee);
+      if (jspi !== null) {
+        const promising = jspi.promising(callee);
+        return (...parameters) => {
+          this.#slice();
+          return promising(...parameters).then(this.#afterEntry);
+        };
+      }
       return (...parameters) => this.#invokeAsyncify(callee, parameters);
     };
     this.evaluate = suspendable(this.exports.QTS_Eval);
@@ -108,12 +122,13 @@ export class Instance {
     this.exports.initialize();
   }
 
-  /** Units left; negative after a trap for gas. */
+  /** Units left; negative where the guest was ended for want of gas. */
   get gas(): number {
-    return Math.floor(this.exports.gas.value / STEPS_PER_GAS);
+    return Math.floor((this.exports.gas.value + this.#reserve) / STEPS_PER_GAS);
   }
 
   set gas(units: number) {
+    this.#reserve = 0;
     this.exports.gas.value = units * STEPS_PER_GAS;
   }
 
@@ -198,6 +213,36 @@ export class Instance {
     return pointer;
   }
 
+  /**
+   * Gives the guest a slice of its gas, after which it is suspended. Only JSPI can suspend it anywhere, and not where JavaScript calls into
+   * it without a promise: there it must have all of its gas.
+   */
+  #slice(units = SLICE_GAS): void {
+    const steps = this.exports.gas.value + this.#reserve;
+    this.exports.gas.value = Math.min(steps, units * STEPS_PER_GAS);
+    this.#reserve = steps - this.exports.gas.value;
+  }
+
+  #unslice(): void {
+    this.exports.gas.value += this.#reserve;
+    this.#reserve = 0;
+  }
+
+  readonly #afterEntry = (value: number): number => {
+    this.#unslice();
+    return value;
+  };
+
+  #nextSlice(): Promise<number> | number {
+    const { hostSide, exports } = this;
+    // The start function is metered too, before there is anything to run out of.
+    if (hostSide === null || exports.gas.value + this.#reserve < 0) return outOfGas();
+    return hostSide.pause().then((units) => {
+      this.#slice(units);
+      return 0;
+    });
+  }
+
   #growTo(bytes: number): boolean {
     const current = this.memoryBytes;
     const roomy = Math.min(this.#maximumBytes, bytes + Math.min(current >> 2, GROWTH_STEP_BYTES));
@@ -218,6 +263,7 @@ export class Instance {
   #onHostCall(context: number, argv: number): number | Promise<number> {
     const { hostSide, exports } = this;
     if (hostSide === null) throw new Error("the guest runs outside of a call");
+    this.#unslice();
     const ask = exports.QTS_GetFloat64(context, exports.QTS_ArgvGetJSValueConstPointer(argv, 0));
     const text = this.readString(exports.QTS_ArgvGetJSValueConstPointer(argv, 1));
     const answer = hostSide.answer(ask, text);
@@ -231,6 +277,8 @@ export class Instance {
     } catch (error) {
       if (error instanceof OutOfMemory) return 0;
       throw error;
+    } finally {
+      if (this.#isSliced) this.#slice();
     }
   }
 
@@ -282,6 +330,10 @@ export class Instance {
   get unwindFailed(): boolean {
     return this.#pendingAnswer !== null;
   }
+}
+
+function outOfGas(): never {
+  throw new Error("the guest's gas is spent");
 }
 
 /** The guest's allocator has nothing left. */

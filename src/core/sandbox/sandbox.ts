@@ -16,6 +16,7 @@ import { type GuestAnswer, parseJson } from "./outcome-text.ts";
 import { type Lease, Pool } from "./pool.ts";
 import { DISPATCH } from "./protocol.ts";
 import { newSeed } from "./seed.ts";
+import { Turns } from "./turns.ts";
 import type { Tenant } from "./waiting-line.ts";
 
 export type { Tenant } from "./waiting-line.ts";
@@ -96,6 +97,7 @@ export class Sandbox {
   readonly #pool: Pool;
   readonly #images: ByteLru<Loaded>;
   readonly #breaker: GasBreaker;
+  readonly #turns: Turns;
   #baseImage: Image | null = null;
 
   constructor(options: SandboxOptions) {
@@ -105,6 +107,7 @@ export class Sandbox {
     this.#random = options.random;
     this.#images = new ByteLru(options.limits.imageCacheBytes, ({ image }) => imageBytes(image));
     this.#breaker = new GasBreaker(options.limits.gasExhaustionsPerMinute);
+    this.#turns = new Turns(this.#now);
     this.#pool = new Pool({
       limits: options.limits,
       now: this.#now,
@@ -241,6 +244,7 @@ export class Sandbox {
       now: this.#now,
       signal: options.signal,
     });
+    this.#turns.begin();
     let lease: Lease;
     try {
       lease = await this.#pool.take(control, options.tenant);
@@ -272,6 +276,7 @@ export class Sandbox {
       capabilities,
       control: lease.control,
       newSeed: () => newSeed(this.#random),
+      nextTurn: () => this.#turns.next(lease),
     });
   }
 

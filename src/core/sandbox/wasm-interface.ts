@@ -56,6 +56,8 @@ export interface EngineHost {
   /** Bytes that linear memory must have; false when it may not grow that far. */
   grow(bytes: number): boolean;
   callFunction: WebAssembly.ImportValue;
+  /** Called at each step of the guest while its gas is below zero: throws, or gives it more. */
+  outOfGas: WebAssembly.ImportValue;
 }
 
 /** The engine gave up (a failed assertion, `abort`); the instance is of no use any more. */
@@ -100,7 +102,7 @@ export function engineImports(host: EngineHost): WebAssembly.Imports {
       loadModule: () => 0,
       normalizeModule: () => 0,
       freeHostRef: () => {},
-      clearKeepalive: () => {},
+      outOfGas: host.outOfGas,
       setAsyncifyStackSize: () => {},
       abort: stop,
       assertFail: stop,

@@ -40,7 +40,8 @@ const COMMON_IMPORTS = {
   b: "assertFail",
   j: "setTimer",
   k: "resizeHeap",
-  l: "clearKeepalive",
+  // Emscripten's `_emscripten_runtime_keepalive_clear`, called on exit alone, where there is nothing to clear.
+  l: "outOfGas",
   m: "localTime",
   n: "setTimeZone",
   o: "seek",

@@ -18,6 +18,9 @@ const BULK_SHIFT = 4;
 /** Steps of one call of an imported function, which costs up to a microsecond at the border and does its work outside. */
 const HOST_CALL_STEPS = 64;
 
+/** The imported function, `() => ()`, that is called when the gas is spent: to throw, or to give more. */
+const OUT_OF_GAS = "outOfGas";
+
 /** The stack pointer is the first global of every module that the linker makes. */
 const STACK_POINTER = 0;
 
@@ -37,7 +40,7 @@ export interface Metered {
 /**
  * Makes a module count its own work, and keep to its stack. Adds an exported mutable i32 global `gas`, of steps left: each
  * function takes one, each iteration of a loop one, a bulk memory operation one for 16 bytes, a call of the host 64. Below
- * zero the module traps (`unreachable`), and so it does where the stack pointer leaves its bounds: what lies below the
+ * zero the module calls `outOfGas` of the host, and where the stack pointer leaves its bounds it traps (`unreachable`): what lies below the
  * stack is static data, and QuickJS does not look at the stack wherever it recurses.
  */
 export function meter(sections: readonly Section[], stack: StackBounds): Metered {
@@ -70,10 +73,13 @@ export function meter(sections: readonly Section[], stack: StackBounds): Metered
   const code = new WasmReader(sectionBody(sections, SECTION.code));
   const bodies: (Uint8Array | number[])[] = [];
   const count = code.u32();
+  const importedFunctions = imports.filter((entry) => entry.kind === "function");
+  const outOfGas = importedFunctions.findIndex(({ name }) => name === OUT_OF_GAS);
+  if (outOfGas < 0) throw new Error(`the module does not import ${OUT_OF_GAS}`);
   const site: Site = {
-    gas,
+    gas: { global: gas, outOfGas },
     stack,
-    importedFunctions: imports.filter((entry) => entry.kind === "function").length,
+    importedFunctions: importedFunctions.length,
     counts: { loops: 0, bulkOperations: 0, hostCalls: 0 },
   };
   for (let index = 0; index < count; index++) {
@@ -106,10 +112,15 @@ function functionParameterCounts(sections: readonly Section[]): number[] {
   return counts;
 }
 
+/** Indices of the global and of the function that is called when it is below zero. */
+interface GasSite {
+  readonly global: number;
+  readonly outOfGas: number;
+}
+
 /** What is the same for every function of a module. */
 interface Site {
-  /** Index of the global. */
-  readonly gas: number;
+  readonly gas: GasSite;
   readonly stack: StackBounds;
   /** Functions with a lower index are the host's. */
   readonly importedFunctions: number;
@@ -182,23 +193,28 @@ const GLOBAL_SET = 0x24;
 const LOCAL_GET = 0x20;
 const LOCAL_TEE = 0x22;
 
+const IF = 0x04;
+const NO_RESULT = 0x40;
+const CALL = 0x10;
+const END = 0x0b;
+
 /** `if` on what is on top of the stack. */
-const TRAP_IF = [0x04, 0x40, 0x00, 0x0b];
+const TRAP_IF = [IF, NO_RESULT, 0x00, END];
 
 /** Takes steps, which the code given puts on the stack. */
-function take(gas: number, steps: number[]): number[] {
-  const index = encodeU32(gas);
+function take({ global, outOfGas }: GasSite, steps: number[]): number[] {
+  const index = encodeU32(global);
   return [
     ...[GLOBAL_GET, ...index, ...steps, I32_SUB, GLOBAL_SET, ...index],
-    ...[GLOBAL_GET, ...index, I32_CONST, 0, I32_LT_S, ...TRAP_IF],
+    ...[GLOBAL_GET, ...index, I32_CONST, 0, I32_LT_S, IF, NO_RESULT, CALL, ...encodeU32(outOfGas), END],
   ];
 }
 
-function charge(gas: number, steps: number): number[] {
+function charge(gas: GasSite, steps: number): number[] {
   return take(gas, [I32_CONST, ...encodeI32(steps)]);
 }
 
-function chargeBulk(gas: number, sizeLocal: number): number[] {
+function chargeBulk(gas: GasSite, sizeLocal: number): number[] {
   const local = encodeU32(sizeLocal);
   return [LOCAL_TEE, ...local, ...take(gas, [LOCAL_GET, ...local, I32_CONST, BULK_SHIFT, I32_SHR_U])];
 }

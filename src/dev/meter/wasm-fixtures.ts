@@ -14,12 +14,13 @@ export function functionBody(locals: readonly number[], code: readonly number[])
 }
 
 /**
- * A module that imports `a.m` (memory, 1 page) and `a.f` (function), has a stack pointer as global 0 and exports functions:
+ * A module that imports `a.m` (memory, 1 page), `a.f` and `a.outOfGas` (functions), has a stack pointer as global 0 and exports functions:
  * `l` counts its parameter down in a loop, `c` copies `n` bytes from 0 to 1024, `h` passes its parameter to `a.f`, `s` sets
  * the stack pointer.
  */
 export function tinyModule(): Section[] {
   const typeI32 = [0x60, 0x01, I32, 0x00];
+  const typeNothing = [0x60, 0x00, 0x00];
   const loop = functionBody(
     [0x00],
     [
@@ -32,12 +33,13 @@ export function tinyModule(): Section[] {
   const callHost = functionBody([0x00], [0x20, 0x00, 0x10, 0x00]);
   const setStackPointer = functionBody([0x00], [0x20, 0x00, 0x24, 0x00]);
   return [
-    { id: 1, body: vector([typeI32]) },
+    { id: 1, body: vector([typeI32, typeNothing]) },
     {
       id: 2,
       body: vector([
         [...encodeName("a"), ...encodeName("m"), 0x02, 0x00, 0x01],
         [...encodeName("a"), ...encodeName("f"), 0x00, 0x00],
+        [...encodeName("a"), ...encodeName("outOfGas"), 0x00, 0x01],
       ]),
     },
     { id: 3, body: vector([[0x00], [0x00], [0x00], [0x00]]) },
@@ -45,10 +47,10 @@ export function tinyModule(): Section[] {
     {
       id: 7,
       body: vector([
-        [...encodeName("l"), 0x00, 0x01],
-        [...encodeName("c"), 0x00, 0x02],
-        [...encodeName("h"), 0x00, 0x03],
-        [...encodeName("s"), 0x00, 0x04],
+        [...encodeName("l"), 0x00, 0x02],
+        [...encodeName("c"), 0x00, 0x03],
+        [...encodeName("h"), 0x00, 0x04],
+        [...encodeName("s"), 0x00, 0x05],
       ]),
     },
     { id: 10, body: vector([loop, copy, callHost, setStackPointer]) },

@@ -18,7 +18,7 @@ const PARENT_CHECK_MS = 500;
 const WINDOWS = process.platform === "win32";
 
 /** Scripts whose output the gateway imports. Each decides by itself whether it is current. */
-const BUILD_STEPS = ["src/dev/meter/build.ts", "src/dev/schema/build.ts"];
+const BUILD_STEPS = ["src/dev/meter/build.ts", "src/dev/schema/build.ts", "src/dev/sigstore/build.ts"];
 
 const TASKS = {
   start: "src/dev/start.ts",

@@ -35,20 +35,27 @@ export type AttestationProof =
 export const SIGSTORE_ATTESTER = "sigstore:";
 
 /** The bytes under an Ed25519 signature: UTF-8 of the five values joined by single line feeds, none at the end (§2.1). */
-export function attestationPayload({ origin, skill, toolSha256, signedOn, validUntil }: AttestationClaim): Uint8Array {
-  return new TextEncoder().encode([origin, skill, toolSha256, signedOn, validUntil].join("\n"));
+export function attestationPayload(claim: AttestationClaim): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(Object.values(attestationClaimFields(claim)).join("\n")) as Uint8Array<ArrayBuffer>;
+}
+
+/** The claim's five values under the names that they have in files and statements, in the order in which they are signed. */
+export function attestationClaimFields(claim: AttestationClaim) {
+  return {
+    origin: claim.origin,
+    skill: claim.skill,
+    tool_sha256: claim.toolSha256,
+    signed_on: claim.signedOn,
+    valid_until: claim.validUntil,
+  };
 }
 
 /** The entry as it stands in an `attestations.json`; what `readAttestations` reads back to the same attestation. */
 export function attestationEntry(attestation: Omit<Attestation, "id">): JsonObject {
-  const { origin, skill, toolSha256, attester, signedOn, validUntil, note, proof } = attestation;
+  const { attester, note, proof } = attestation;
   return {
-    origin,
-    skill,
-    tool_sha256: toolSha256,
+    ...attestationClaimFields(attestation),
     attester,
-    signed_on: signedOn,
-    valid_until: validUntil,
     ...(proof.kind === "ed25519" ? { signature: proof.signature } : { sigstore_bundle: proof.bundle }),
     ...(note === null ? {} : { note }),
   };

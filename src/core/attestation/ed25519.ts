@@ -47,6 +47,6 @@ export async function verifyEd25519(
   } catch {
     return failed("bad_key", "The public key is not a point of the curve.");
   }
-  const holds = await crypto.subtle.verify("Ed25519", key, bytes, attestationPayload(claim) as Uint8Array<ArrayBuffer>);
+  const holds = await crypto.subtle.verify("Ed25519", key, bytes, attestationPayload(claim));
   return holds ? { holds } : failed("wrong_signature", "The signature is not that of the key over these five values.");
 }

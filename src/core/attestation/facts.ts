@@ -27,8 +27,10 @@ export type SignatureCode =
   | "bad_trust_root"
   | "bad_bundle"
   | "untrusted_certificate"
+  | "expired_certificate"
   | "untrusted_timestamp"
   | "untrusted_log"
+  | "other_log_entry"
   // Sigstore: what it says, and who says it
   | "other_identity"
   | "other_issuer"

@@ -3,7 +3,7 @@ import { isCalendarDate } from "../core/attestation/calendar-date.ts";
 import { readPublicKey } from "../core/attestation/ed25519.ts";
 import { isAttester } from "../core/attestation/read.ts";
 import type { Reviewer, ReviewerKey } from "../core/attestation/reviewer.ts";
-import type { TrustRoot } from "../core/attestation/trust-root.ts";
+import { embeddedTrustRoot } from "../core/attestation/trust-root.ts";
 import { CommandError } from "./command-error.ts";
 import { readJsonFile } from "./files.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,9 +16,6 @@ export const REVIEWER_HELP =
 export function collect(value: string, earlier: readonly string[]): readonly string[] {
   return [...earlier, value];
 }
-
-/** Bundles are not judged yet. */
-const NO_TRUST_ROOT: TrustRoot = { id: "", json: {} };
 
 export interface ReviewerFlags {
   readonly reviewer: readonly string[];
@@ -36,7 +33,7 @@ export async function readTrustedReviewers(
 ): Promise<TrustedReviewers | null> {
   const given = reviewer.map(readReviewer);
   if (file !== undefined) given.push(...(await readRegistry(file, terminal)));
-  return given.length === 0 ? null : { reviewers: given, trustRoot: NO_TRUST_ROOT };
+  return given.length === 0 ? null : { reviewers: given, trustRoot: embeddedTrustRoot() };
 }
 
 /** A public key ends in `=` itself, so it is looked for at the end; a name may contain one too. */

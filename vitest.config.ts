@@ -18,6 +18,8 @@ export default defineConfig({
     projects: [
       {
         plugins: [cloudflareTest({ miniflare: { ...COMPATIBILITY, modulesRules: WASM_MODULES } })],
+        // The corpus of archives reaches workerd as data URLs.
+        assetsInclude: ["test/archives/*.gz", "test/archives/*.zip"],
         test: {
           name: "core",
           testTimeout: 20_000,

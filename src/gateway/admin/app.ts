@@ -13,10 +13,11 @@ import { addOriginRoutes } from "./origin-routes.ts";
 import type { Prober } from "./probe.ts";
 import { answerProblem, Problem, problemResponse } from "./problem.ts";
 import { requireAdmin } from "./sign-in.ts";
+import { addSkillRoutes } from "./skill-routes.ts";
 import { addTokenRoutes } from "./token-routes.ts";
 
-/** Largest request body: room for a client with every grant it may have. */
-export const MAX_ADMIN_BODY_BYTES = 64 * 1024;
+/** Largest request body: room for an `attestations.json` as large as a publisher's may be. */
+export const MAX_ADMIN_BODY_BYTES = 256 * 1024;
 
 export interface AdminOptions {
   /** How an origin is discovered afresh. Default: by its hub. */
@@ -59,6 +60,7 @@ export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): Ope
   app.use(emptyBodyIsNone);
 
   addOriginRoutes(app, prober);
+  addSkillRoutes(app);
   addClientRoutes(app);
   addTokenRoutes(app);
   addAuditRoutes(app);

@@ -9,14 +9,31 @@ import {
   type OriginRow,
   revokeOrigin,
   suspendOrigin,
+  updateOrigin,
 } from "../registry/origins.ts";
 import { isCreatedKey } from "../registry/page.ts";
-import { listSkills, type SkillKey, type SkillVersion } from "../registry/skills.ts";
 import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
 import { activateProbed, type Prober, probeAndRecord } from "./probe.ts";
 import { ProbeBody } from "./probe-shape.ts";
 import { Problem } from "./problem.ts";
-import { body, json, Moment, OriginId, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+import {
+  body,
+  json,
+  Moment,
+  OriginId,
+  ofOrigin,
+  PageQuery,
+  pageBody,
+  pageOf,
+  pageRequest,
+  problems,
+} from "./shapes.ts";
+
+const AttestationMode = z.enum(["off", "advisory", "enforcing"], { error: "must be off, advisory, enforcing or null" });
+const Pin = z.enum(["off", "warn", "hold"], { error: "must be off, warn or hold" }).openapi({
+  description:
+    "What clients get of code that nobody approved: off, it is served; warn, it is served and flagged; hold, the last approved version stays.",
+});
 
 const OriginBody = z
   .object({
@@ -27,30 +44,11 @@ const OriginBody = z
     updatedAt: Moment,
     probedAt: Moment.nullable().openapi({ description: "When the last successful probe was recorded." }),
     lastCalledAt: Moment.nullable(),
+    attestationMode: AttestationMode.nullable().openapi({ description: "null: the gateway's own, ATTESTATION_MODE." }),
+    pin: Pin,
+    forwardTrace: z.boolean().openapi({ description: "Whether this publisher is told the caller's traceparent." }),
   })
   .openapi("Origin");
-
-const SkillVersionBody = z
-  .object({
-    scope: z.string().nullable(),
-    name: z.string(),
-    toolSha256: z.string(),
-    firstSeenAt: Moment,
-    lastSeenAt: Moment,
-    approvedAt: Moment.nullable(),
-    approvedBy: z.string().nullable(),
-    rejectedAt: Moment.nullable(),
-    rejectedBy: z.string().nullable(),
-    note: z.string().nullable().openapi({ description: "Written with the last approval or rejection." }),
-    description: z.string().nullable(),
-    version: z.string().nullable(),
-    recipeSha256: z.string().nullable(),
-    bytes: z.int().nullable().openapi({
-      description:
-        "Of source and recipe; null: they are not kept, so that the version cannot be read or served from the store.",
-    }),
-  })
-  .openapi("SkillVersion");
 
 // No length here: parseOrigin caps it at 2,048 characters, and its refusals are `bad_origin` with a better sentence.
 const NewOrigin = z
@@ -65,6 +63,14 @@ const NewOrigin = z
   })
   .openapi("NewOrigin");
 
+const OriginChange = z
+  .strictObject({
+    attestationMode: AttestationMode.nullable().optional(),
+    pin: Pin.optional(),
+    forwardTrace: z.boolean({ error: "must be true or false" }).optional(),
+  })
+  .openapi("OriginChange");
+
 const Activation = z
   .strictObject({
     probedAt: Moment.optional().openapi({
@@ -73,7 +79,6 @@ const Activation = z
   })
   .openapi("Activation");
 
-const params = z.object({ id: OriginId.openapi({ param: { name: "id", in: "path" } }) });
 const tags = ["origins"];
 
 const create = createRoute({
@@ -101,17 +106,19 @@ const read = createRoute({
   path: "/origins/{id}",
   tags,
   summary: "Read an origin",
-  request: { params },
+  request: { params: ofOrigin },
   responses: { 200: json("The origin.", OriginBody), ...problems },
 });
 
-const skills = createRoute({
-  method: "get",
-  path: "/origins/{id}/skills",
+const update = createRoute({
+  method: "patch",
+  path: "/origins/{id}",
   tags,
-  summary: "List every skill version seen, by scope, name and hash",
-  request: { params, query: PageQuery },
-  responses: { 200: json("A page of skill versions.", pageOf("SkillVersionPage", SkillVersionBody)), ...problems },
+  summary: "Change how an origin is served",
+  description:
+    "An absent member stays as it is. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked).",
+  request: { params: ofOrigin, body: body(OriginChange) },
+  responses: { 200: json("The origin.", OriginBody), ...problems },
 });
 
 const probe = createRoute({
@@ -121,7 +128,7 @@ const probe = createRoute({
   summary: "Discover the origin now",
   description:
     "Reads the origin afresh and records the hashes seen. A discovery that fails is a result too: 200 with `error` set and no skills; then what was probed before stays. Problems: `not_found`, `bad_state` (revoked).",
-  request: { params },
+  request: { params: ofOrigin },
   responses: { 200: json("What was found, or why nothing was.", ProbeBody), ...problems },
 });
 
@@ -132,7 +139,7 @@ const activate = createRoute({
   summary: "Activate an origin, approving the hashes just probed",
   description:
     "From pending or suspended. Approves exactly the skill versions of the latest probe. Where that is older than 15 minutes, or there is none, the origin is probed first, and unless that finds just what the earlier probe found the answer is `probe_changed`: review and activate again. Problems: `not_found`, `bad_state`, `probe_changed`, `discovery_failed`, `no_skills`.",
-  request: { params, body: { required: false, content: { "application/json": { schema: Activation } } } },
+  request: { params: ofOrigin, body: { required: false, content: { "application/json": { schema: Activation } } } },
   responses: { 200: json("The origin, active.", OriginBody), ...problems },
 });
 
@@ -143,7 +150,7 @@ const suspend = createRoute({
   summary: "Suspend an active origin",
   description:
     "No client may call it until it is activated again. In force within 5 seconds. Problems: `not_found`, `bad_state`.",
-  request: { params },
+  request: { params: ofOrigin },
   responses: { 200: json("The origin, suspended.", OriginBody), ...problems },
 });
 
@@ -154,7 +161,7 @@ const revoke = createRoute({
   summary: "Revoke an origin for ever",
   description:
     "Final: it can never be activated, probed or registered again. In force within 5 seconds. Problems: `not_found`, `bad_state`.",
-  request: { params },
+  request: { params: ofOrigin },
   responses: { 200: json("The origin, revoked.", OriginBody), ...problems },
 });
 
@@ -180,11 +187,10 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
   app.openapi(read, async (c) => {
     return c.json(showOrigin(await getOrigin(c.get("registry"), c.req.valid("param").id)), 200);
   });
-  app.openapi(skills, async (c) => {
-    const { id } = c.req.valid("param");
-    await getOrigin(c.get("registry"), id);
-    const page = await listSkills(c.get("registry"), id, pageRequest(c.req.valid("query"), isSkillKey));
-    return c.json(pageBody(page, showVersion), 200);
+  app.openapi(update, async (c) => {
+    const row = await updateOrigin(c.get("registry"), actingNow(c), c.req.valid("param").id, c.req.valid("json"));
+    forgetPolicy();
+    return c.json(showOrigin(row), 200);
   });
   app.openapi(probe, async (c) => c.json(await probeAndRecord(c, prober, c.req.valid("param").id), 200));
   app.openapi(activate, async (c) => {
@@ -212,14 +218,6 @@ function registrable(c: AdminContext): OriginRules {
   return adminHost === null ? rules : { ...rules, ownHosts: [...rules.ownHosts, adminHost] };
 }
 
-function isSkillKey(key: unknown): key is SkillKey {
-  return Array.isArray(key) && key.length === 3 && key.every((part) => typeof part === "string");
-}
-
-function showOrigin({ id, origin, status, createdAt, updatedAt, probedAt, lastCalledAt }: OriginRow) {
-  return { id, origin, status, createdAt, updatedAt, probedAt, lastCalledAt };
-}
-
-function showVersion(version: SkillVersion) {
-  return { ...version };
+function showOrigin({ policyVersion: _, ...row }: OriginRow) {
+  return row;
 }

@@ -43,6 +43,9 @@ describe("registering", () => {
       updatedAt: body.createdAt,
       probedAt: null,
       lastCalledAt: null,
+      attestationMode: null,
+      pin: "hold",
+      forwardTrace: false,
     });
     expect((await call("GET", `/origins/${body.id}`)).body).toEqual(body);
     expect((await call("GET", "/origins")).body).toEqual({ items: [body], nextCursor: null });

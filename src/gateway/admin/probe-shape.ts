@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { Moment, OriginId } from "./shapes.ts";
+import { SkillState } from "./skill-shape.ts";
 
 const Scope = z.string().nullable();
 
@@ -25,6 +26,7 @@ export const ProbeBody = z
         version: z.string().nullable(),
         toolSha256: z.string(),
         recipeSha256: z.string().nullable(),
+        state: SkillState,
         approvedAt: Moment.nullable().openapi({ description: "When this very version was approved; null: it is not." }),
       }),
     ),

@@ -2,7 +2,7 @@ import type { Rejection } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { activateOrigin, recordFailedProbe, recordProbe, requireProbeable } from "../registry/onboarding.ts";
 import { getOrigin, type OriginRow, requireStep } from "../registry/origins.ts";
-import { probedSkills, type SkillVersion } from "../registry/skills.ts";
+import { probedSkills, type SkillVersion, stateOf } from "../registry/skills.ts";
 import type { probeOrigin } from "../releases/hub-client.ts";
 import { type AdminContext, actingNow } from "./environment.ts";
 import type { ProbeAnswer } from "./probe-shape.ts";
@@ -33,7 +33,7 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
   const facts = { fetchedAt, skills: skills.length, rejected: rejected.length };
   const row = await recordProbe(registry, actingNow(c), id, skills, facts);
   const versions = row.probedAt === null ? [] : await probedSkills(registry, id, row.probedAt);
-  const approvedAt = new Map(versions.map((version) => [keyOf(version), version.approvedAt]));
+  const known = new Map(versions.map((version) => [keyOf(version), version]));
   return {
     ...emptyAnswer(row),
     fetchedAt,
@@ -45,7 +45,8 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
       version: skill.version,
       toolSha256: skill.toolSha256,
       recipeSha256: skill.recipe?.sha256 ?? null,
-      approvedAt: approvedAt.get(keyOf(skill)) ?? null,
+      state: stateOf(known.get(keyOf(skill)) ?? UNDECIDED),
+      approvedAt: known.get(keyOf(skill))?.approvedAt ?? null,
     })),
     rejected: rejected.map(showRejection),
     prose: prose.map(({ name, description, reason }) => ({ name, description, reason })),
@@ -87,6 +88,8 @@ export async function activateProbed(
   }
   return activateOrigin(registry, actingNow(c), id, probe.probedAt ?? 0);
 }
+
+const UNDECIDED = { approvedAt: null, rejectedAt: null };
 
 function emptyAnswer({ id, origin, probedAt }: OriginRow): ProbeAnswer {
   return {

@@ -4,6 +4,7 @@ import { decodeCursor, encodeCursor, type Page, type PageRequest } from "../regi
 import { Problem } from "./problem.ts";
 
 const MAX_NAME_CHARS = 100;
+const MAX_NOTE_CHARS = 1_000;
 const MAX_RPM = 1_000_000;
 const MAX_DAILY_QUOTA = 1_000_000_000;
 const MAX_GRANTS = 500;
@@ -20,6 +21,9 @@ export const OriginId = z.string().regex(idPattern("org")).openapi({ example: "o
 export const ClientId = z.string().regex(idPattern("cli")).openapi({ example: "cli_0123456789abcdef01234567" });
 export const TokenId = z.string().regex(idPattern("tok")).openapi({ example: "tok_0123456789abcdef01234567" });
 
+/** The path of whatever belongs to one origin. */
+export const ofOrigin = z.object({ id: OriginId.openapi({ param: { name: "id", in: "path" } }) });
+
 /** A name that people read: trimmed, without characters that hide or reorder text. */
 export const Name = z
   .string({ error: "must be a string" })
@@ -28,6 +32,21 @@ export const Name = z
   .max(MAX_NAME_CHARS, { error: `must have at most ${MAX_NAME_CHARS} characters` })
   .refine((name) => !UNPRINTABLE.test(name), { error: "must not contain control or text-direction characters" })
   .openapi({ example: "Support desk" });
+
+/** What an operator writes for other operators, of any number of lines. */
+export const Note = z
+  .string({ error: "must be a string" })
+  .trim()
+  .max(MAX_NOTE_CHARS, { error: `must have at most ${MAX_NOTE_CHARS} characters` })
+  .refine((note) => !UNPRINTABLE.test(note.replace(/[\t\r\n]/g, "")), {
+    error: "must not contain control or text-direction characters",
+  });
+
+export const Reason = Note.min(1, { error: "must say why" });
+
+export const Hash = z
+  .string({ error: "must be a string" })
+  .regex(/^[0-9a-f]{64}$/, { error: "must be 64 lower-case hexadecimal digits" });
 
 const whole = (max: number) => {
   const sentence = `must be null or a whole number from 0 to ${max}`;

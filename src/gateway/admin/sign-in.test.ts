@@ -8,12 +8,18 @@ beforeEach(() => adminFailures.clear());
 
 /** Every route with ids that do not exist: `404` shows that sign-in let the request through. */
 const ID = "0123456789abcdef01234567";
+const HASH = ID.repeat(3).slice(0, 64);
 const ROUTES: readonly (readonly [method: string, path: string, body: unknown, signedIn: number])[] = [
   ["GET", "/openapi.json", undefined, 200],
   ["POST", "/origins", {}, 400],
   ["GET", "/origins", undefined, 200],
   ["GET", `/origins/org_${ID}`, undefined, 404],
   ["GET", `/origins/org_${ID}/skills`, undefined, 404],
+  ["PATCH", `/origins/org_${ID}`, {}, 404],
+  ["GET", `/origins/org_${ID}/skills/${HASH}/source?name=x`, undefined, 404],
+  ["GET", `/origins/org_${ID}/skills/${HASH}/diff?name=x`, undefined, 404],
+  ["POST", `/origins/org_${ID}/approve`, {}, 400],
+  ["POST", `/origins/org_${ID}/reject`, {}, 400],
   ["POST", `/origins/org_${ID}/probe`, undefined, 404],
   ["POST", `/origins/org_${ID}/activate`, undefined, 404],
   ["POST", `/origins/org_${ID}/suspend`, undefined, 404],
@@ -34,9 +40,13 @@ it("the table of routes is complete", async () => {
   const routes = adminGateway()
     .routes.filter(({ method, path }) => method !== "ALL" && path.startsWith("/admin/api/v1/"))
     .map(({ method, path }) => `${method} ${path.replace("/admin/api/v1", "")}`);
+  const ids: Record<string, string> = { origins: `org_${ID}`, clients: `cli_${ID}` };
   const fill = (route: string) =>
-    route.replace(":id", route.includes("/origins") ? `org_${ID}` : `cli_${ID}`).replace(":tokenId", `tok_${ID}`);
-  const listed = ROUTES.map(([method, path]) => `${method} ${path}`);
+    route
+      .replace(":id", ids[route.split("/")[1] ?? ""] ?? "")
+      .replace(":tokenId", `tok_${ID}`)
+      .replace(":toolSha256", HASH);
+  const listed = ROUTES.map(([method, path]) => `${method} ${path.split("?")[0]}`);
   for (const route of new Set(routes)) expect(listed).toContain(fill(route));
 });
 

@@ -11,6 +11,12 @@ export type RegistryErrorCode =
   | "probe_changed"
   /** The latest probe found nothing that could be approved. */
   | "no_skills"
+  /** No probe saw this version of a skill, or it is forgotten. */
+  | "unknown_version"
+  /** The bytes of a skill version are not kept. */
+  | "not_stored"
+  /** The hash of a skill version is revoked; `id` names the revocation. */
+  | "hash_revoked"
   /** A client holds as many usable tokens as it may. */
   | "too_many_tokens"
   /** Other mutations won the audit chain every time; nothing was changed, a retry is safe. */

@@ -1,4 +1,5 @@
 import { asc, eq, sql } from "drizzle-orm";
+import type { Json } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { type AuditAction, mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
@@ -112,6 +113,59 @@ function step(registry: Registry, acting: Acting, id: string, name: "suspend" | 
       audit: { action: ORIGIN_STEPS[name].action, subject: id, detail: { origin: row.origin, from: row.status } },
     };
   });
+}
+
+/** What an operator may change of an origin; an absent member stays as it is. */
+export type OriginChange = {
+  readonly [Key in "attestationMode" | "pin" | "forwardTrace"]?: OriginRow[Key] | undefined;
+};
+
+/**
+ * Changes how an origin is served; where nothing differs, nothing is written.
+ * @throws RegistryError `not_found`, `bad_state` (the origin is revoked).
+ */
+export function updateOrigin(
+  registry: Registry,
+  acting: Acting,
+  id: string,
+  { attestationMode, pin, forwardTrace }: OriginChange,
+): Promise<OriginRow> {
+  return mutate(registry, acting, async () => {
+    const row = await getOrigin(registry, id);
+    if (row.status === "revoked") {
+      throw new RegistryError(
+        "bad_state",
+        "The origin is revoked, which is final; nothing of it changes any more.",
+        id,
+      );
+    }
+    const after = {
+      attestationMode: attestationMode === undefined ? row.attestationMode : attestationMode,
+      pin: pin ?? row.pin,
+      forwardTrace: forwardTrace ?? row.forwardTrace,
+    };
+    const detail = changed(row, after);
+    if (Object.keys(detail).length === 0) return { result: row };
+    const updatedAt = acting.now;
+    return {
+      result: { ...row, ...after, updatedAt },
+      writes: [
+        registry
+          .update(origins)
+          .set({ ...after, updatedAt, policyVersion: NEXT_POLICY_VERSION })
+          .where(eq(origins.id, id)),
+      ],
+      audit: { action: "origin.update", subject: id, detail: { origin: row.origin, ...detail } },
+    };
+  });
+}
+
+/** The members that differ, with their new values: what the audit shows. */
+function changed<Member extends Json>(
+  before: { readonly [key: string]: unknown },
+  after: { readonly [key: string]: Member },
+) {
+  return Object.fromEntries(Object.entries(after).filter(([key, value]) => before[key] !== value));
 }
 
 /** Statement: writes the row's status, which changes what is served. */

@@ -28,6 +28,12 @@ export interface SkillVersion extends SkillId {
   readonly bytes: number | null;
 }
 
+/** What an operator decided about a version. */
+export function stateOf(version: Pick<SkillVersion, "approvedAt" | "rejectedAt">): "approved" | "rejected" | "waiting" {
+  if (version.approvedAt !== null) return "approved";
+  return version.rejectedAt === null ? "waiting" : "rejected";
+}
+
 /** Position in the list of skill versions. */
 export type SkillKey = readonly [scope: string, name: string, toolSha256: string];
 

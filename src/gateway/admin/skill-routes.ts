@@ -1,0 +1,203 @@
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { decodeExactly } from "../../core/integrity.ts";
+import type { SkillId, ToolDefinition } from "../../core/skill.ts";
+import { forgetPolicy } from "../auth/policy.ts";
+import { readArtifact } from "../registry/artifacts.ts";
+import type { Registry } from "../registry/database.ts";
+import { RegistryError } from "../registry/errors.ts";
+import { getOrigin } from "../registry/origins.ts";
+import { approveVersions, lastApproved, rejectVersions } from "../registry/reviews.ts";
+import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/skills.ts";
+import { type AdminEnv, actingNow } from "./environment.ts";
+import { body, Hash, json, Note, ofOrigin, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+import { SkillVersionBody, showVersion } from "./skill-shape.ts";
+import { diffSources, MAX_CHANGED_LINES, MAX_COMPARED_LINES, MAX_LINE_CHARS, MAX_SHOWN_LINES } from "./source-diff.ts";
+
+const MAX_REVIEWED = 256;
+const MAX_SKILL_NAME_CHARS = 256;
+
+const SkillName = z
+  .string({ error: "must be a string" })
+  .max(MAX_SKILL_NAME_CHARS, { error: `must have at most ${MAX_SKILL_NAME_CHARS} characters` });
+
+const Review = z
+  .strictObject({
+    skills: z
+      .array(z.strictObject({ scope: SkillName.nullable(), name: SkillName, toolSha256: Hash }), {
+        error: "must be a list of versions",
+      })
+      .min(1, { error: "must name a version" })
+      .max(MAX_REVIEWED, { error: `must have at most ${MAX_REVIEWED} versions` })
+      .refine(
+        (skills) => new Set(skills.map(({ scope, name }) => JSON.stringify([scope, name]))).size === skills.length,
+        {
+          error: "must name each skill once",
+        },
+      ),
+    note: Note.optional(),
+  })
+  .openapi("Review");
+
+const Source = z
+  .object({
+    version: SkillVersionBody,
+    source: z.string().openapi({ description: "The text of tool.js; its UTF-8 bytes have the hash." }),
+    recipe: z
+      .string()
+      .nullable()
+      .openapi({ description: "The text of SKILL.md, where the version has a verified one." }),
+    definition: z.record(z.string(), z.any()).openapi({ description: "What the script registers." }),
+  })
+  .openapi("SkillSource");
+
+const Diff = z
+  .object({
+    version: SkillVersionBody,
+    against: SkillVersionBody.nullable().openapi({
+      description: "The last approved other version; null: none, then all is new.",
+    }),
+    linesBroken: z.boolean().openapi({
+      description: `Lines of more than ${MAX_LINE_CHARS} characters were broken, so that line numbers are not those of the files.`,
+    }),
+    replaced: z.boolean().openapi({
+      description: `More than ${MAX_CHANGED_LINES} lines differ, or ${MAX_COMPARED_LINES} would have to be compared: the old source stands whole before the new one.`,
+    }),
+    truncated: z.boolean().openapi({ description: `Lines after the first ${MAX_SHOWN_LINES} are left out.` }),
+    hunks: z.array(
+      z.object({
+        oldStart: z.int(),
+        oldLines: z.int(),
+        newStart: z.int(),
+        newLines: z.int(),
+        lines: z
+          .array(z.string())
+          .openapi({ description: "Each begins with a space, `-` or `+`.", example: ["-a", "+b"] }),
+      }),
+    ),
+  })
+  .openapi("SkillDiff");
+
+const ofVersion = ofOrigin.extend({ toolSha256: Hash.openapi({ param: { name: "toolSha256", in: "path" } }) });
+const skillQuery = z.strictObject({
+  scope: SkillName.optional().openapi({
+    param: { name: "scope", in: "query" },
+    description: "Left out: the skill has none.",
+  }),
+  name: SkillName.openapi({ param: { name: "name", in: "query" } }),
+});
+const tags = ["skills"];
+
+const list = createRoute({
+  method: "get",
+  path: "/origins/{id}/skills",
+  tags,
+  summary: "List every skill version seen, by scope, name and hash",
+  request: { params: ofOrigin, query: PageQuery },
+  responses: { 200: json("A page of skill versions.", pageOf("SkillVersionPage", SkillVersionBody)), ...problems },
+});
+
+const source = createRoute({
+  method: "get",
+  path: "/origins/{id}/skills/{toolSha256}/source",
+  tags,
+  summary: "Read a version's source, recipe and definition",
+  description: "As a probe saw them. Problems: `not_found`, `not_stored`.",
+  request: { params: ofVersion, query: skillQuery },
+  responses: { 200: json("The texts.", Source), ...problems },
+});
+
+const diff = createRoute({
+  method: "get",
+  path: "/origins/{id}/skills/{toolSha256}/diff",
+  tags,
+  summary: "Compare a version's source with the last approved one",
+  description: "Problems: `not_found`, `not_stored`.",
+  request: { params: ofVersion, query: skillQuery },
+  responses: { 200: json("The difference.", Diff), ...problems },
+});
+
+const approve = createRoute({
+  method: "post",
+  path: "/origins/{id}/approve",
+  tags,
+  summary: "Approve skill versions",
+  description:
+    "Each becomes the last approved version of its skill. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`, `not_stored`, `hash_revoked`.",
+  request: { params: ofOrigin, body: body(Review) },
+  responses: { 204: { description: "Approved, all of them." }, ...problems },
+});
+
+const reject = createRoute({
+  method: "post",
+  path: "/origins/{id}/reject",
+  tags,
+  summary: "Reject skill versions",
+  description:
+    "An approval is withdrawn, and activation approves none of them. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`.",
+  request: { params: ofOrigin, body: body(Review) },
+  responses: { 204: { description: "Rejected, all of them." }, ...problems },
+});
+
+export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
+  app.openapi(list, async (c) => {
+    const { id } = c.req.valid("param");
+    await getOrigin(c.get("registry"), id);
+    const page = await listSkills(c.get("registry"), id, pageRequest(c.req.valid("query"), isSkillKey));
+    return c.json(pageBody(page, showVersion), 200);
+  });
+  app.openapi(source, async (c) => {
+    const registry = c.get("registry");
+    const row = await readVersion(registry, c.req.valid("param"), c.req.valid("query"));
+    const text = await readText(registry, row.toolSha256, row.originId);
+    const recipe = row.recipeSha256 === null ? null : await readText(registry, row.recipeSha256, row.originId);
+    const definition = JSON.parse(row.definition ?? "{}") as ToolDefinition & Record<string, unknown>;
+    return c.json({ version: showVersion(toVersion(row)), source: text, recipe, definition }, 200);
+  });
+  app.openapi(diff, async (c) => {
+    const registry = c.get("registry");
+    const row = await readVersion(registry, c.req.valid("param"), c.req.valid("query"));
+    const version = toVersion(row);
+    const base = await lastApproved(registry, row.originId, version, row.toolSha256);
+    const before = base === null ? "" : await readText(registry, base.toolSha256, row.originId);
+    const { hunks, ...about } = diffSources(before, await readText(registry, row.toolSha256, row.originId));
+    const against = base === null ? null : showVersion(toVersion(base));
+    const shown = hunks.map((hunk) => ({ ...hunk, lines: [...hunk.lines] }));
+    return c.json({ version: showVersion(version), against, ...about, hunks: shown }, 200);
+  });
+  app.openapi(approve, async (c) => {
+    const { skills, note = null } = c.req.valid("json");
+    await approveVersions(c.get("registry"), actingNow(c), c.req.valid("param").id, skills, note);
+    forgetPolicy();
+    return c.body(null, 204);
+  });
+  app.openapi(reject, async (c) => {
+    const { skills, note = null } = c.req.valid("json");
+    await rejectVersions(c.get("registry"), actingNow(c), c.req.valid("param").id, skills, note);
+    forgetPolicy();
+    return c.body(null, 204);
+  });
+}
+
+async function readVersion(
+  registry: Registry,
+  { id, toolSha256 }: { readonly id: string; readonly toolSha256: string },
+  { scope = null, name }: { readonly scope?: string | null | undefined; readonly name: string },
+) {
+  await getOrigin(registry, id);
+  const skill: SkillId = { scope: scope === "" ? null : scope, name };
+  const row = await findVersion(registry, id, { ...skill, toolSha256 });
+  if (row === null) throw new RegistryError("not_found", "No probe of this origin saw this version of the skill.");
+  return row;
+}
+
+/** @throws RegistryError `not_stored`. */
+async function readText(registry: Registry, sha256: string, originId: string): Promise<string> {
+  const bytes = await readArtifact(registry, sha256);
+  if (bytes === null)
+    throw new RegistryError("not_stored", `The bytes of ${sha256} are not kept; probe the origin again.`, originId);
+  return decodeExactly(bytes);
+}
+
+function isSkillKey(key: unknown): key is SkillKey {
+  return Array.isArray(key) && key.length === 3 && key.every((part) => typeof part === "string");
+}

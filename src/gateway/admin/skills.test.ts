@@ -1,0 +1,185 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { approvedVersions } from "../registry/approved.ts";
+import { getOrigin } from "../registry/origins.ts";
+import { call, found, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
+
+const ORIGIN = "https://publisher.example";
+const A = "a".repeat(64);
+const B = "b".repeat(64);
+const version = (toolSha256: string, name = "sum") => ({ scope: null, name, toolSha256 });
+
+let id: string;
+
+/** The publisher changes its files, and an operator probes them. */
+async function publish(...skills: readonly (readonly [name: string, letter: string])[]): Promise<void> {
+  publishers.set(ORIGIN, found(...skills));
+  expect((await call("POST", `/origins/${id}/probe`)).body.error).toBeNull();
+}
+
+const states = async () =>
+  (await call("GET", `/origins/${id}/skills`)).body.items.map(
+    ({ toolSha256, state }: { toolSha256: string; state: string }) => `${toolSha256.charAt(0)} ${state}`,
+  );
+const policyVersion = async () => (await getOrigin(registry, id)).policyVersion;
+const newest = async () => (await approvedVersions(registry, id))[0]?.toolSha256;
+
+beforeEach(async () => {
+  await freshDatabase();
+  publishers.clear();
+  id = await register(ORIGIN);
+  await publish(["sum", "a"]);
+});
+
+describe("approving a version of an active origin", () => {
+  beforeEach(async () => {
+    await call("POST", `/origins/${id}/activate`);
+    await publish(["sum", "b"]);
+  });
+
+  it("makes it the last approved one, leaves the origin active, and is in the audit log", async () => {
+    const before = await policyVersion();
+    expect(await states()).toEqual(["a approved", "b waiting"]);
+    expect((await call("POST", `/origins/${id}/approve`, { skills: [version(B)], note: " Read it. " })).status).toBe(
+      204,
+    );
+    expect(await states()).toEqual(["a approved", "b approved"]);
+    expect(await newest()).toBe(B);
+    expect((await getOrigin(registry, id)).status).toBe("active");
+    expect(await policyVersion()).toBe(before + 1);
+    expect((await call("GET", "/audit")).body.items[0]).toMatchObject({
+      action: "skill.approve",
+      subject: id,
+      detail: { origin: ORIGIN, skills: [version(B)], note: "Read it." },
+    });
+  });
+
+  it("again makes an older version the last approved one", async () => {
+    for (const hash of [B, A]) await call("POST", `/origins/${id}/approve`, { skills: [version(hash)] });
+    expect(await newest()).toBe(A);
+  });
+
+  it("rejecting withdraws an approval, and no activation gives it back", async () => {
+    await call("POST", `/origins/${id}/approve`, { skills: [version(B)] });
+    expect((await call("POST", `/origins/${id}/reject`, { skills: [version(B)], note: "Leaks." })).status).toBe(204);
+    expect(await newest()).toBe(A);
+    await call("POST", `/origins/${id}/suspend`);
+    expect((await call("POST", `/origins/${id}/activate`)).body).toMatchObject({ code: "no_skills" });
+    expect(await states()).toEqual(["a approved", "b rejected"]);
+    await call("POST", `/origins/${id}/approve`, { skills: [version(B)] });
+    expect(await states()).toEqual(["a approved", "b approved"]);
+  });
+
+  it("[code:unknown_version] of which one was never seen approves none", async () => {
+    const answer = await call("POST", `/origins/${id}/approve`, { skills: [version(B), version(B, "other")] });
+    expect(answer.body).toMatchObject({ status: 409, code: "unknown_version", id });
+    expect(answer.body.detail).toContain("skills.1");
+    expect(await states()).toEqual(["a approved", "b waiting"]);
+  });
+
+  it("[code:not_stored] needs its bytes", async () => {
+    await testEnv.DB.prepare("UPDATE skills SET bytes = NULL").run();
+    expect((await call("POST", `/origins/${id}/approve`, { skills: [version(B)] })).body.code).toBe("not_stored");
+    await testEnv.DB.prepare("DELETE FROM artifacts").run();
+    for (const what of ["source", "diff"]) {
+      const answer = await call("GET", `/origins/${id}/skills/${B}/${what}?name=sum`);
+      expect(answer.body).toMatchObject({ status: 409, code: "not_stored", id });
+    }
+  });
+
+  it("[code:bad_state] is refused for a revoked origin, as is rejecting", async () => {
+    await call("POST", `/origins/${id}/revoke`);
+    for (const step of ["approve", "reject"]) {
+      expect((await call("POST", `/origins/${id}/${step}`, { skills: [version(B)] })).body.code).toBe("bad_state");
+    }
+  });
+
+  it.each([
+    [{}, "skills must be a list of versions."],
+    [{ skills: [] }, "skills must name a version."],
+    [{ skills: [version(A), version(B)] }, "skills must name each skill once."],
+    [{ skills: [version("A".repeat(64))] }, "skills.0.toolSha256 must be 64 lower-case hexadecimal digits."],
+    [{ skills: Array.from({ length: 257 }, (_, i) => version(A, `s${i}`)) }, "skills must have at most 256 versions."],
+    [{ skills: [version(A)], note: "\u202e" }, "note must not contain control or text-direction characters."],
+  ])("[code:bad_request] is not told by %j", async (body, detail) => {
+    for (const step of ["approve", "reject"]) {
+      expect((await call("POST", `/origins/${id}/${step}`, body)).body).toMatchObject({ status: 400, detail });
+    }
+  });
+});
+
+describe("reading a version", () => {
+  it("gives source, recipe and definition as the probe saw them", async () => {
+    const { status, body } = await call("GET", `/origins/${id}/skills/${A}/source?name=sum`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      version: { name: "sum", toolSha256: A, state: "waiting", description: "Does sum.", recipeSha256: null },
+      source: 'registerTool({ name: "sum" }); // a\n',
+      recipe: null,
+      definition: { name: "sum", inputSchema: { type: "object" } },
+    });
+  });
+
+  it("gives the difference to the last approved version, or all of it where there is none", async () => {
+    const first = (await call("GET", `/origins/${id}/skills/${A}/diff?name=sum`)).body;
+    expect(first).toMatchObject({ against: null, hunks: [{ lines: ['+registerTool({ name: "sum" }); // a', "+"] }] });
+    await call("POST", `/origins/${id}/activate`);
+    await publish(["sum", "b"]);
+    const { body } = await call("GET", `/origins/${id}/skills/${B}/diff?name=sum&scope=`);
+    expect(body).toMatchObject({ version: { toolSha256: B }, against: { toolSha256: A }, truncated: false });
+    expect(body.hunks[0].lines).toEqual([
+      '-registerTool({ name: "sum" }); // a',
+      '+registerTool({ name: "sum" }); // b',
+      " ",
+    ]);
+  });
+
+  it.each([
+    [404, "not_found", `${B}/source?name=sum`],
+    [404, "not_found", `${A}/source?name=sum&scope=x`],
+    [404, "not_found", `${A}/diff?name=other`],
+    [404, "not_found", "x/source?name=sum"],
+    [400, "bad_request", `${A}/source`],
+    [400, "bad_request", `${A}/diff?name=sum&scope=a&scope=b`],
+    [400, "bad_request", `${A}/diff?name=${"x".repeat(257)}`],
+  ])("answers %i [code:%s] for %s", async (status, code, path) => {
+    expect((await call("GET", `/origins/${id}/skills/${path}`)).body).toMatchObject({ status, code });
+  });
+});
+
+describe("changing how an origin is served", () => {
+  it("starts with the gateway's mode and held code, and keeps what is not named", async () => {
+    const before = (await call("GET", `/origins/${id}`)).body;
+    expect(before).toMatchObject({ attestationMode: null, pin: "hold", forwardTrace: false });
+    const { status, body } = await call("PATCH", `/origins/${id}`, { attestationMode: "enforcing", pin: "warn" });
+    expect(status).toBe(200);
+    expect(body).toEqual({ ...before, attestationMode: "enforcing", pin: "warn", updatedAt: body.updatedAt });
+    expect((await call("PATCH", `/origins/${id}`, { attestationMode: null })).body.attestationMode).toBeNull();
+    expect((await call("GET", "/audit")).body.items[0]).toMatchObject({
+      action: "origin.update",
+      detail: { origin: ORIGIN, attestationMode: null },
+    });
+  });
+
+  it("goes up by one policy version where something changes, and else writes nothing", async () => {
+    const before = await policyVersion();
+    await call("PATCH", `/origins/${id}`, { forwardTrace: true });
+    const rows = (await call("GET", "/audit")).body.items.length;
+    await call("PATCH", `/origins/${id}`, { forwardTrace: true });
+    expect(await policyVersion()).toBe(before + 1);
+    expect((await call("GET", "/audit")).body.items.length).toBe(rows);
+  });
+
+  it.each([
+    [{ attestationMode: "Enforcing" }, "attestationMode must be off, advisory, enforcing or null."],
+    [{ pin: null }, "pin must be off, warn or hold."],
+    [{ forwardTrace: "yes" }, "forwardTrace must be true or false."],
+    [{ mode: "off" }, "mode is not known here."],
+  ])("[10.1-J] [code:bad_request] refuses %j", async (body, detail) => {
+    expect((await call("PATCH", `/origins/${id}`, body)).body).toMatchObject({ status: 400, detail });
+  });
+
+  it("[code:bad_state] is refused for a revoked origin", async () => {
+    await call("POST", `/origins/${id}/revoke`);
+    expect((await call("PATCH", `/origins/${id}`, { pin: "off" })).body.code).toBe("bad_state");
+  });
+});

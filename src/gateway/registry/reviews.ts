@@ -1,0 +1,159 @@
+import { and, eq, isNotNull, isNull, max, sql } from "drizzle-orm";
+import type { JsonObject } from "../../core/json.ts";
+import type { SkillId } from "../../core/skill.ts";
+import { type AuditAction, mutate } from "./audit.ts";
+import { type Acting, type Registry, valuesOf } from "./database.ts";
+import { RegistryError } from "./errors.ts";
+import { getOrigin, NEXT_POLICY_VERSION, type OriginRow } from "./origins.ts";
+import { origins, revocations, skills } from "./schema.ts";
+
+/** One version of one skill, as an operator names it. */
+export interface VersionName extends SkillId {
+  readonly toolSha256: string;
+}
+
+type Version = typeof skills.$inferSelect;
+
+/**
+ * Approves versions: each becomes the last approved one of its skill, whatever was decided of it before. The origin's status stays.
+ *
+ * @param wanted one version a skill at most.
+ * @throws RegistryError `not_found`, `bad_state` (the origin is revoked), `unknown_version`, `not_stored`, `hash_revoked`.
+ */
+export function approveVersions(
+  registry: Registry,
+  acting: Acting,
+  originId: string,
+  wanted: readonly VersionName[],
+  note: string | null,
+): Promise<void> {
+  return decide(registry, acting, originId, wanted, note, "skill.approve", async (versions) => {
+    const lost = versions.find(({ bytes }) => bytes === null);
+    if (lost !== undefined) {
+      throw new RegistryError(
+        "not_stored",
+        `The source of ${shown(lost)} is not kept; probe the origin again.`,
+        originId,
+      );
+    }
+    const revoked = await revokedHash(registry, versions);
+    if (revoked !== undefined) {
+      throw new RegistryError("hash_revoked", `The hash ${revoked.subject} is revoked: ${revoked.reason}`, revoked.id);
+    }
+    const [newest] = await registry
+      .select({ at: max(skills.approvedAt) })
+      .from(skills)
+      .where(eq(skills.originId, originId));
+    // Strictly later than any approval before, since the newest one is what is held.
+    const approvedAt = Math.max(acting.now, (newest?.at ?? 0) + 1);
+    return { approvedAt, approvedBy: acting.actor, rejectedAt: null, rejectedBy: null, note };
+  });
+}
+
+/**
+ * Rejects versions: an approval they had is withdrawn, and no activation approves them until somebody approves them by name.
+ *
+ * @throws RegistryError `not_found`, `bad_state` (the origin is revoked), `unknown_version`.
+ */
+export function rejectVersions(
+  registry: Registry,
+  acting: Acting,
+  originId: string,
+  wanted: readonly VersionName[],
+  note: string | null,
+): Promise<void> {
+  return decide(registry, acting, originId, wanted, note, "skill.reject", async () => ({
+    approvedAt: null,
+    approvedBy: null,
+    rejectedAt: acting.now,
+    rejectedBy: acting.actor,
+    note,
+  }));
+}
+
+function decide(
+  registry: Registry,
+  acting: Acting,
+  originId: string,
+  wanted: readonly VersionName[],
+  note: string | null,
+  action: AuditAction,
+  change: (versions: readonly Version[]) => Promise<Partial<Version>>,
+): Promise<void> {
+  return mutate(registry, acting, async () => {
+    const row = await getOrigin(registry, originId);
+    requireNotRevoked(row);
+    const keys = wanted.map(({ scope, name, toolSha256 }) => JSON.stringify([scope ?? "", name, toolSha256]));
+    const isWanted = sql`${skills.originId} = ${originId}
+      AND json_array(${skills.scope}, ${skills.name}, ${skills.toolSha256}) IN ${valuesOf(keys)}`;
+    const versions = await registry.select().from(skills).where(isWanted);
+    const known = new Set(versions.map(({ scope, name, toolSha256 }) => JSON.stringify([scope, name, toolSha256])));
+    const unknown = keys.findIndex((key) => !known.has(key));
+    if (unknown >= 0) {
+      const sentence = `skills.${unknown}: no probe of this origin saw this version, or it is forgotten.`;
+      throw new RegistryError("unknown_version", sentence, originId);
+    }
+    const set = await change(versions);
+    const named: JsonObject[] = wanted.map(({ scope, name, toolSha256 }) => ({ scope, name, toolSha256 }));
+    return {
+      result: undefined,
+      writes: [
+        registry.update(skills).set(set).where(isWanted),
+        registry.update(origins).set({ policyVersion: NEXT_POLICY_VERSION }).where(eq(origins.id, originId)),
+      ],
+      audit: { action, subject: originId, detail: { origin: row.origin, skills: named, note } },
+    };
+  });
+}
+
+function requireNotRevoked(row: OriginRow): void {
+  if (row.status !== "revoked") return;
+  throw new RegistryError(
+    "bad_state",
+    "The origin is revoked, which is final; nothing of it is reviewed any more.",
+    row.id,
+  );
+}
+
+async function revokedHash(registry: Registry, versions: readonly Version[]) {
+  const [row] = await registry
+    .select()
+    .from(revocations)
+    .where(
+      and(
+        eq(revocations.kind, "hash"),
+        isNull(revocations.liftedAt),
+        sql`${revocations.subject} IN ${valuesOf(versions.map(({ toolSha256 }) => toolSha256))}`,
+      ),
+    )
+    .limit(1);
+  return row;
+}
+
+function shown({ scope, name }: Version): string {
+  return scope === "" ? name : `${scope}/${name}`;
+}
+
+/** The version of this skill that was approved last, other than `except`; `null` where there is none. */
+export async function lastApproved(
+  registry: Registry,
+  originId: string,
+  { scope, name }: SkillId,
+  except: string,
+): Promise<Version | null> {
+  const [row] = await registry
+    .select()
+    .from(skills)
+    .where(
+      and(
+        eq(skills.originId, originId),
+        eq(skills.scope, scope ?? ""),
+        eq(skills.name, name),
+        isNotNull(skills.approvedAt),
+        sql`${skills.toolSha256} <> ${except}`,
+      ),
+    )
+    .orderBy(sql`${skills.approvedAt} DESC`)
+    .limit(1);
+  return row ?? null;
+}

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, resolve, sep } from "node:path";
 import { type Checked, passed } from "../../core/discovery/checked.ts";
 import { type DeclaredFile, Downloads } from "../../core/discovery/downloads.ts";
 import type { OriginFetcher } from "../../core/fetch/origin-fetch.ts";
@@ -47,15 +47,27 @@ export async function publishedSource(site: Site): Promise<SkillSource> {
 export async function folderSource(site: Site, llmsTxt: string, terminal: Pick<Terminal, "cwd">): Promise<SkillSource> {
   const downloads = downloadsOf(site);
   const folder = dirname(resolve(terminal.cwd, llmsTxt));
-  const base = new URL(site.origin).pathname.replace(/\/$/, "");
   return {
     lines: executableLines(await readTextFile(llmsTxt, terminal), llmsTxt),
     readTool: async (tool) => {
-      const path = join(folder, decodeURIComponent(tool.url.pathname.slice(base.length)));
-      const bytes = await readFile(path).catch(() => null);
-      return bytes !== null && (await sha256Hex(bytes)) === tool.sha256 ? passed(bytes) : downloads.verified(tool);
+      const path = pathBelow(folder, site.origin, tool.url);
+      const bytes = path === null ? null : await readFile(path).catch(() => null);
+      const isIt = bytes !== null && bytes.length <= tool.maxBytes && (await sha256Hex(bytes)) === tool.sha256;
+      return isIt ? passed(bytes) : downloads.verified(tool);
     },
   };
+}
+
+/** Where a URL of the site lies in its folder; `null` for what no file can be named. */
+function pathBelow(folder: string, origin: CanonicalOrigin, url: URL): string | null {
+  const base = new URL(origin).pathname.replace(/\/$/, "");
+  try {
+    const path = join(folder, decodeURIComponent(url.pathname.slice(base.length)));
+    // Encoded separators and dots can climb where the URL did not.
+    return path.startsWith(folder + sep) ? path : null;
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -78,7 +90,7 @@ export async function workerSource(site: Site, script: string, terminal: Pick<Te
     lines: executableLines(text, script),
     readTool: async (tool) => {
       const bytes = bytesByHash.get(tool.sha256);
-      return bytes === undefined ? downloads.verified(tool) : passed(bytes);
+      return bytes !== undefined && bytes.length <= tool.maxBytes ? passed(bytes) : downloads.verified(tool);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { attestationEntry } from "../../core/attestation/attestation.ts";
+import { publishableAttestations } from "../../core/attestation/sign.ts";
 import { CommandError } from "../command-error.ts";
 import { readAttestationsFile, writeWhole } from "../files.ts";
 import { GatewayApi, TOKEN_VARIABLE } from "../gateway-api.ts";
@@ -71,7 +71,7 @@ export function signCommand(terminal: Terminal): Command {
       if (signed.attestations.length === 0) return;
 
       if (gateway !== null) {
-        const answer = await gateway.post("/attestations", signed.attestations.map(attestationEntry));
+        const answer = await gateway.post("/attestations", publishableAttestations(signed.attestations));
         terminal.print(JSON.stringify(answer, null, 2));
         return;
       }

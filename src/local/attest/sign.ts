@@ -1,15 +1,10 @@
-import {
-  type Attestation,
-  type AttestationClaim,
-  attestationEntry,
-  attestationPayload,
-} from "../../core/attestation/attestation.ts";
-import { encodeBase64 } from "../../core/attestation/base64.ts";
+import type { Attestation } from "../../core/attestation/attestation.ts";
 import { readAttestations } from "../../core/attestation/read.ts";
+import { publishableAttestations, signAttestation } from "../../core/attestation/sign.ts";
 import { type Checked, passed } from "../../core/discovery/checked.ts";
 import { checkSkillLine } from "../../core/discovery/lines.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
-import type { Json, JsonObject } from "../../core/json.ts";
+import type { Json } from "../../core/json.ts";
 import { DEFAULT_DISCOVERY_LIMITS } from "../../core/limits.ts";
 import type { SkillLine } from "../../core/llmstxt/llmstxt.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
@@ -67,11 +62,10 @@ export async function signLines(lines: readonly SkillLine[], signing: Signing): 
         return;
       }
       const claim = { origin, skill: line.name, toolSha256: tool.value, ...period };
-      attestations.set(`${line.name} ${claim.toolSha256}`, await signClaim(claim, key, note));
+      attestations.set(`${line.name} ${claim.toolSha256}`, await signAttestation(claim, key, note));
     }),
   );
-  const byName = (a: { skill: string }, b: { skill: string }) => (a.skill < b.skill ? -1 : Number(a.skill > b.skill));
-  return { attestations: [...attestations.values()].sort(byName), refused };
+  return { attestations: [...attestations.values()], refused };
 }
 
 /** The hash that a line declares, once bytes have it. */
@@ -81,16 +75,6 @@ async function readTool(line: SkillLine, { origin, source }: Signing): Promise<C
   const { tool } = checked.value;
   const bytes = await source.readTool(tool);
   return bytes.ok ? passed(tool.sha256) : bytes;
-}
-
-async function signClaim(
-  claim: AttestationClaim,
-  { attester, privateKey }: ReviewerKeyPair,
-  note: string | null,
-): Promise<Omit<Attestation, "id">> {
-  const payload = attestationPayload(claim) as Uint8Array<ArrayBuffer>;
-  const signature = encodeBase64(new Uint8Array(await crypto.subtle.sign("Ed25519", privateKey, payload)));
-  return { ...claim, attester, note, proof: { kind: "ed25519", signature } };
 }
 
 /**
@@ -107,7 +91,7 @@ export async function mergePublished(
     const [read] = (await readAttestations([entry])).attestations;
     if (read === undefined || !replaced.has(subjectOf(read))) kept.push(entry);
   }
-  return [...kept, ...fresh.map((attestation): JsonObject => attestationEntry(attestation))];
+  return [...kept, ...publishableAttestations(fresh)];
 }
 
 function subjectOf({ origin, skill, toolSha256, attester }: Omit<Attestation, "id">): string {

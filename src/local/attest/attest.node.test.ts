@@ -115,6 +115,7 @@ describe("sign", () => {
     [["sum", "--scope", "absent", "--days", "1"], "unknown_skill"],
     [["--all", "--scope", "absent", "--days", "1"], "unknown_skill"],
     [["sum", "--days", "1", "--merge", "absent.json"], "bad_file"],
+    [["sum", "--days", "1", "--note", "x".repeat(5_000)], "usage"],
     [["sum", "--days", "1", "--upload", "http://gateway.example"], "usage"],
     [["sum", "--days", "1", "--upload", "https://gateway.example"], "no_token"],
     [["sum", "--days", "1", "--upload", "https://gateway.example", "--out", "x"], "usage"],
@@ -131,6 +132,14 @@ describe("sign", () => {
     await chmod(join(cwd, "key.json"), 0o600);
     await write("key.json", JSON.stringify({ ...key, public_key: `${"A".repeat(43)}=` }));
     expect((await sign("sum", "--days", "1")).stderr).toContain("bad_key: The file key.json is not a key file");
+    const other = await attest("keygen", "--attester", "human:ada", "--out", "other.json");
+    expect(other.code).toBe(0);
+    const { private_jwk } = JSON.parse(await readFile(join(cwd, "other.json"), "utf8")) as {
+      private_jwk: { d: string };
+    };
+    const mixed = { ...(key.private_jwk as JsonObject), d: private_jwk.d };
+    await write("key.json", JSON.stringify({ ...key, private_jwk: mixed }));
+    expect((await sign("sum", "--days", "1")).stderr).toMatch(/bad_key: .*(do not belong together|not an Ed25519 key)/);
     await write("key.json", "{");
     expect((await sign("sum", "--days", "1")).stderr).toContain("bad_file: The file key.json is not valid JSON.");
   });
@@ -159,6 +168,26 @@ describe("sign, before the site is published", () => {
     expect(JSON.parse(ran.stdout)).toMatchObject([{ skill: "sum", tool_sha256: hash }]);
     expect(ran.stderr).toContain("Not signed: lost: http_status");
     expect(ran.code).toBe(1);
+  });
+
+  it("reads no file outside of that folder, nor one that a gateway would refuse", async () => {
+    const outside = adder("outside");
+    await write("secret.js", outside);
+    await write("out/large.js", `${adder("large")}//${" ".repeat(1_048_576)}`);
+    const hashes = {
+      "/..%2fsecret.js": await sha256Of(outside),
+      "/large.js": await sha256Of(await readFile(join(cwd, "out/large.js"))),
+      "/%zz.js": "0".repeat(64),
+    };
+    const lines = Object.entries(hashes).map(
+      ([tool, hash]) => `- [sum](): Adds. <!-- skill: {"tool":"${tool}","tool_sha256":"${hash}"} -->`,
+    );
+    await write("out/llms.txt", `## Skills\n${lines.join("\n")}\n`);
+    await using root = await startLoopbackPublisher();
+    const args = ["attest", "sign", root.publisher.origin, "sum", "--key", "key.json", "--days", "1"];
+    const ran = await run([...args, "--llms", "out/llms.txt"], { cwd });
+    expect(ran).toMatchObject({ code: 1, stdout: "" });
+    expect(ran.stderr.match(/Not signed: sum: http_status/g)).toHaveLength(3);
   });
 
   it("takes them out of a built Worker", async () => {

@@ -89,12 +89,21 @@ export async function readKeyFile(file: string, terminal: Pick<Terminal, "cwd">)
   if (Buffer.from(jwk.x, "base64url").toString("base64") !== publicKey) {
     throw badKey(file, "public_key is not the public half of private_jwk");
   }
+  let privateKey: CryptoKey;
   try {
-    const privateKey = await crypto.subtle.importKey("jwk", jwk, "Ed25519", false, ["sign"]);
-    return { attester, publicKey, privateKey };
+    privateKey = await crypto.subtle.importKey("jwk", jwk, "Ed25519", false, ["sign"]);
   } catch {
     throw badKey(file, "private_jwk is not an Ed25519 key");
   }
+  if (!(await belongTogether(privateKey, jwk))) throw badKey(file, "the halves of private_jwk do not belong together");
+  return { attester, publicKey, privateKey };
+}
+
+/** Tried out, since importing a key does not compare its halves. */
+async function belongTogether(privateKey: CryptoKey, { kty, crv, x }: JsonWebKey): Promise<boolean> {
+  const publicKey = await crypto.subtle.importKey("jwk", { kty, crv, x } as JsonWebKey, "Ed25519", false, ["verify"]);
+  const text = new TextEncoder().encode("skillgate");
+  return crypto.subtle.verify("Ed25519", publicKey, await crypto.subtle.sign("Ed25519", privateKey, text), text);
 }
 
 function badKey(file: string, why: string): CommandError {

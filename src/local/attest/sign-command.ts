@@ -1,5 +1,7 @@
 import { Command, Option } from "commander";
+import { readAttestations } from "../../core/attestation/read.ts";
 import { publishableAttestations } from "../../core/attestation/sign.ts";
+import type { Json } from "../../core/json.ts";
 import { CommandError } from "../command-error.ts";
 import { readAttestationsFile, writeWhole } from "../files.ts";
 import { GatewayApi, TOKEN_VARIABLE } from "../gateway-api.ts";
@@ -70,8 +72,10 @@ export function signCommand(terminal: Terminal): Command {
       if (signed.refused.length > 0) terminal.fail();
       if (signed.attestations.length === 0) return;
 
+      const entries = publishableAttestations(signed.attestations);
+      await requireReadable(entries);
       if (gateway !== null) {
-        const answer = await gateway.post("/attestations", publishableAttestations(signed.attestations));
+        const answer = await gateway.post("/attestations", entries);
         terminal.print(JSON.stringify(answer, null, 2));
         return;
       }
@@ -90,6 +94,12 @@ function openSource(
   if (llms !== undefined) return folderSource({ origin, fetch }, llms, terminal);
   if (fromWorker !== undefined) return workerSource({ origin, fetch }, fromWorker, terminal);
   return publishedSource({ origin, fetch });
+}
+
+/** What no gateway could read, such as a note that is too long, is not handed out. @throws {CommandError} `usage`. */
+async function requireReadable(entries: readonly Json[]): Promise<void> {
+  const [problem] = (await readAttestations(entries)).malformed;
+  if (problem !== undefined) throw new CommandError("usage", problem.message);
 }
 
 function reportSigned({ attestations, refused }: Signed, terminal: Terminal): void {

@@ -35,6 +35,7 @@ const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
   unknown_version: { status: 409, title: "No probe saw this version of the skill, or it is forgotten." },
   not_stored: { status: 409, title: "The bytes of this version are not kept." },
   hash_revoked: { status: 409, title: "The hash is revoked; lift the revocation first." },
+  too_many_attestations: { status: 409, title: "As many attestations of an origin are stored as may be." },
   too_many_tokens: { status: 409, title: "The client holds as many usable tokens as it may." },
   busy: { status: 503, title: "Other changes came first; nothing was changed.", retryAfter: 1 },
 };

@@ -17,6 +17,8 @@ export type RegistryErrorCode =
   | "not_stored"
   /** The hash of a skill version is revoked; `id` names the revocation. */
   | "hash_revoked"
+  /** As many attestations of an origin are stored as may be. */
+  | "too_many_attestations"
   /** A client holds as many usable tokens as it may. */
   | "too_many_tokens"
   /** Other mutations won the audit chain every time; nothing was changed, a retry is safe. */

@@ -1,0 +1,168 @@
+import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
+import { type Attestation, attestationEntry } from "../../core/attestation/attestation.ts";
+import type { CalendarDate } from "../../core/attestation/calendar-date.ts";
+import type { Sha256Hex } from "../../core/integrity.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { mutate } from "./audit.ts";
+import { type Acting, type Registry, valuesOf } from "./database.ts";
+import { RegistryError } from "./errors.ts";
+import { NEXT_POLICY_VERSION } from "./origins.ts";
+import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
+import { attestations, origins, revocations } from "./schema.ts";
+
+/** Attestations stored for one origin: each is judged whenever the origin's release or policy changes. */
+export const MAX_STORED_PER_ORIGIN = 1_000;
+
+export interface StoredAttestation {
+  readonly attestation: Attestation;
+  /** Epoch milliseconds. */
+  readonly storedAt: number;
+  readonly storedBy: string;
+  /** The revocation in force of it, or `null`. */
+  readonly revocationId: string | null;
+}
+
+/**
+ * Stores attestations, all in one batch; what is stored already stays as it is, with the moment at which it was stored first.
+ *
+ * @param accepted judged by the caller, each once.
+ * @returns the ids of those that were not stored before.
+ * @throws RegistryError `too_many_attestations` (an origin would have more than 1,000); then none is stored.
+ */
+export function storeAttestations(
+  registry: Registry,
+  acting: Acting,
+  accepted: readonly Attestation[],
+): Promise<ReadonlySet<Sha256Hex>> {
+  return mutate(registry, acting, async () => {
+    const ids = accepted.map(({ id }) => id);
+    const present = await registry
+      .select({ id: attestations.id })
+      .from(attestations)
+      .where(inArray(attestations.id, valuesOf(ids)));
+    const known = new Set(present.map(({ id }) => id));
+    const fresh = accepted.filter(({ id }) => !known.has(id));
+    const result = new Set(fresh.map(({ id }) => id));
+    if (fresh.length === 0) return { result };
+    await requireRoom(registry, fresh);
+    const rows = fresh.map((attestation) => [
+      attestation.id,
+      attestation.origin,
+      attestation.skill,
+      attestation.toolSha256,
+      attestation.attester,
+      attestation.signedOn,
+      attestation.validUntil,
+      JSON.stringify(attestationEntry(attestation)),
+    ]);
+    const of = [...new Set(fresh.map(({ origin }) => origin))];
+    return {
+      result,
+      writes: [
+        // One parameter for all of them: a request has at most 256 KiB.
+        registry.insert(attestations).select(
+          sql`SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+            ${acting.now}, ${acting.actor} FROM json_each(${JSON.stringify(rows)})`,
+        ),
+        registry
+          .update(origins)
+          .set({ policyVersion: NEXT_POLICY_VERSION })
+          .where(inArray(origins.origin, valuesOf(of))),
+      ],
+      audit: {
+        action: "attestation.create",
+        subject: of.length === 1 ? (of[0] ?? "") : `${of.length} origins`,
+        detail: { attestations: fresh.map(summaryOf) },
+      },
+    };
+  });
+}
+
+function summaryOf({ id, origin, skill, toolSha256, attester, validUntil }: Attestation): JsonObject {
+  return { id, origin, skill, toolSha256, attester, validUntil };
+}
+
+async function requireRoom(registry: Registry, fresh: readonly Attestation[]): Promise<void> {
+  for (const [origin, added] of Map.groupBy(fresh, (attestation) => attestation.origin)) {
+    const [stored] = await registry.select({ rows: count() }).from(attestations).where(eq(attestations.origin, origin));
+    if ((stored?.rows ?? 0) + added.length <= MAX_STORED_PER_ORIGIN) continue;
+    throw new RegistryError(
+      "too_many_attestations",
+      `At most ${MAX_STORED_PER_ORIGIN} attestations of one origin are stored; ${origin} would have more.`,
+    );
+  }
+}
+
+/** All that is stored for one origin, revoked ones included, stored earliest first: at most 1,000. */
+export async function attestationsOf(
+  registry: Registry,
+  origin: CanonicalOrigin,
+): Promise<readonly StoredAttestation[]> {
+  const rows = await selectStored(registry)
+    .where(eq(attestations.origin, origin))
+    .orderBy(asc(attestations.storedAt), asc(attestations.id));
+  return rows.map(toStored);
+}
+
+/** Stored earliest first. @param origin `null`: of all origins. */
+export async function listAttestations(
+  registry: Registry,
+  origin: CanonicalOrigin | null,
+  { limit, after }: PageRequest<CreatedKey>,
+): Promise<Page<StoredAttestation>> {
+  const rows = await selectStored(registry)
+    .where(
+      and(
+        origin === null ? undefined : eq(attestations.origin, origin),
+        after === null ? undefined : sql`(${attestations.storedAt}, ${attestations.id}) > (${after[0]}, ${after[1]})`,
+      ),
+    )
+    .orderBy(asc(attestations.storedAt), asc(attestations.id))
+    .limit(limit + 1);
+  const page = toPage(rows, limit, ({ row }): CreatedKey => [row.storedAt, row.id]);
+  return { items: page.items.map(toStored), nextCursor: page.nextCursor };
+}
+
+/** @throws RegistryError `not_found`. */
+export async function getAttestation(registry: Registry, id: string): Promise<StoredAttestation> {
+  const [row] = await selectStored(registry).where(eq(attestations.id, id));
+  if (row === undefined) throw new RegistryError("not_found", "No attestation with this id is stored.");
+  return toStored(row);
+}
+
+function selectStored(registry: Registry) {
+  return registry
+    .select({ row: attestations, revocationId: revocations.id })
+    .from(attestations)
+    .leftJoin(
+      revocations,
+      sql`${revocations.kind} = 'attestation' AND ${revocations.subject} = ${attestations.id} AND ${revocations.liftedAt} IS NULL`,
+    )
+    .$dynamic();
+}
+
+function toStored({
+  row,
+  revocationId,
+}: {
+  readonly row: typeof attestations.$inferSelect;
+  readonly revocationId: string | null;
+}): StoredAttestation {
+  const entry = JSON.parse(row.entry) as JsonObject;
+  const attestation: Attestation = {
+    id: row.id as Sha256Hex,
+    origin: row.origin as CanonicalOrigin,
+    skill: row.skill,
+    toolSha256: row.toolSha256 as Sha256Hex,
+    attester: row.attester,
+    signedOn: row.signedOn as CalendarDate,
+    validUntil: row.validUntil as CalendarDate,
+    note: typeof entry.note === "string" ? entry.note : null,
+    proof:
+      typeof entry.signature === "string"
+        ? { kind: "ed25519", signature: entry.signature }
+        : { kind: "sigstore", bundle: entry.sigstore_bundle as JsonObject },
+  };
+  return { attestation, storedAt: row.storedAt, storedBy: row.storedBy, revocationId };
+}

@@ -110,8 +110,9 @@ function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
 
   const held = heldVersions(release);
   const judge = policy.mode === "off" ? () => null : judgeOf(release, policy, day);
-  for (const current of release.skills) {
-    const version = chooseVersion(current, held, policy);
+  for (const line of linesOf(release)) {
+    const version = chooseVersion(line, held, policy);
+    if (version === null) continue;
     if ("code" in version) {
       withheld.push(version);
       continue;
@@ -135,18 +136,33 @@ function heldVersions({ held }: Release): HeldVersions {
   return Map.groupBy(held, skillKey);
 }
 
-/** Which version of a skill that `llms.txt` lists is to be served. A revoked one is not replaced by an older one. */
+/** A skill that `llms.txt` lists. */
+interface Line {
+  /** By {@link skillKey}. */
+  readonly key: string;
+  /** `null` where its files cannot be had at this moment. */
+  readonly current: ReleaseSkill | null;
+}
+
+/** In document order; those without a current version last, since a release does not say where they stood. */
+function linesOf({ skills, held }: Release): readonly Line[] {
+  const lines = new Map<string, Line>();
+  for (const current of skills) lines.set(skillKey(current), { key: skillKey(current), current });
+  for (const key of held.map(skillKey)) if (!lines.has(key)) lines.set(key, { key, current: null });
+  return [...lines.values()];
+}
+
+/** Which version of a skill is to be served, if any. A revoked one is not replaced by an older one. */
 function chooseVersion(
-  current: ReleaseSkill,
+  { key, current }: Line,
   held: HeldVersions,
   { pin, approved, trust }: Policy,
-): Omit<CatalogSkill, "verdict"> | WithheldSkill {
-  const key = skillKey(current);
+): Omit<CatalogSkill, "verdict"> | WithheldSkill | null {
   const approvals = approved.get(key) ?? [];
-  const isApproved = approvals.some(({ toolSha256 }) => toolSha256 === current.toolSha256);
-  let skill: ReleaseSkill | undefined = current;
-  if (pin === "hold" && !isApproved) skill = newestApproved(approvals, held.get(key) ?? []);
-  if (skill === undefined) {
+  const isApproved = current !== null && approvals.some(({ toolSha256 }) => toolSha256 === current.toolSha256);
+  const skill = pin === "hold" && !isApproved ? newestApproved(approvals, held.get(key) ?? []) : current;
+  if (skill === null) {
+    if (current === null) return null;
     return withhold(current, "awaiting_approval", "Nobody has approved this code, and no approved version is at hand.");
   }
   if (trust.revokedHashes.has(skill.toolSha256)) {
@@ -155,15 +171,12 @@ function chooseVersion(
   return { skill, flag: pin === "warn" && !isApproved ? "unapproved" : null };
 }
 
-function newestApproved(
-  approvals: readonly ApprovedVersion[],
-  versions: readonly ReleaseSkill[],
-): ReleaseSkill | undefined {
+function newestApproved(approvals: readonly ApprovedVersion[], versions: readonly ReleaseSkill[]): ReleaseSkill | null {
   for (const { toolSha256 } of approvals) {
     const version = versions.find((held) => held.toolSha256 === toolSha256);
     if (version !== undefined) return version;
   }
-  return undefined;
+  return null;
 }
 
 function withhold(

@@ -5,21 +5,32 @@ import type { ListedResource, ListedTool } from "./mcp/provider.ts";
 import { plainSchema } from "./schema/plain.ts";
 
 /** A release lives as long as its isolate's cache keeps it, and what was made of its skills with it. */
-const listed = new WeakMap<ReleaseSkill, ListedTool>();
+const described = new WeakMap<ReleaseSkill, ListedTool>();
+/** Verdicts change while the release stays. */
+const listed = new WeakMap<CatalogSkill, ListedTool>();
 
 /**
  * How a skill is listed. A publisher's definition must not cost a client the whole list, so what official clients refuse
  * is put in an equivalent form: a root without a type, boolean schemas of properties, annotations of a wrong type; an
  * `outputSchema` that some cannot compile is left out, though results are checked against it. A non-object `outputSchema`
- * stays here; the MCP core leaves it out for legacy clients.
+ * stays here; the MCP core leaves it out for legacy clients. What the gateway has to say of the skill ends its description:
+ * ` [attestation: <verdict>]` where verdicts are shown, ` [not approved]` where the operator has warnings shown.
  */
-export function listTool({ skill }: CatalogSkill): ListedTool {
-  let tool = listed.get(skill);
+export function listTool(entry: CatalogSkill): ListedTool {
+  let tool = listed.get(entry);
   if (tool === undefined) {
-    tool = describe(skill);
-    listed.set(skill, tool);
+    const base = described.get(entry.skill) ?? describe(entry.skill);
+    described.set(entry.skill, base);
+    const remarks = remarksOn(entry);
+    // A publisher's own remark of this form must not be the last word.
+    tool = remarks === "" ? base : { ...base, description: `${base.description ?? ""}${remarks}`.trimStart() };
+    listed.set(entry, tool);
   }
   return tool;
+}
+
+function remarksOn({ verdict, flag }: CatalogSkill): string {
+  return `${verdict === null ? "" : ` [attestation: ${verdict}]`}${flag === "unapproved" ? " [not approved]" : ""}`;
 }
 
 function describe(skill: ReleaseSkill): ListedTool {

@@ -8,7 +8,16 @@ import { authenticate } from "./auth/authenticate.ts";
 import { browserOrigins } from "./cors.ts";
 import { GatewayError } from "./errors.ts";
 import { healthz, readyz } from "./health.ts";
-import { chooseOrigin, fetchRelease, limitCalls, limitGas, readMessage, requireGrant, serveMcp } from "./mcp.ts";
+import {
+  admitSkills,
+  chooseOrigin,
+  fetchRelease,
+  limitCalls,
+  limitGas,
+  readMessage,
+  requireGrant,
+  serveMcp,
+} from "./mcp.ts";
 import { metrics } from "./metrics/metrics.ts";
 import {
   answerError,
@@ -51,7 +60,17 @@ export function createApp(): Hono<GatewayContext> {
     app.use(path, route(path), browserOrigins);
     app.post(
       path,
-      inOrder(authenticate, limitCalls, readMessage, limitGas, chooseOrigin, requireGrant, fetchRelease, serveMcp),
+      inOrder(
+        authenticate,
+        limitCalls,
+        readMessage,
+        limitGas,
+        chooseOrigin,
+        requireGrant,
+        fetchRelease,
+        admitSkills,
+        serveMcp,
+      ),
     );
     app.all(path, only("POST, OPTIONS"));
   }

@@ -22,7 +22,7 @@ export interface Env {
 
 /** The settings of a deployment, parsed and checked. */
 export interface Settings {
-  /** What a missing or failing attestation means. */
+  /** What a missing or failing attestation means for origins without a mode of their own. */
   readonly attestationMode: "off" | "advisory" | "enforcing";
   readonly sandboxEngine: "auto" | "jspi" | "asyncify";
   readonly discovery: DiscoveryLimits;
@@ -228,13 +228,6 @@ function parseSettings(env: Env): SettingsResult {
     return { ok: false, problems: problems as [BadSetting, ...BadSetting[]] };
   }
   const value = answer.data;
-  if (value.ATTESTATION_MODE === "enforcing") {
-    // Accepting it without judging attestations would promise a protection that is not there.
-    return {
-      ok: false,
-      problems: [badSetting("ATTESTATION_MODE", "must not be enforcing: this version judges no attestations")],
-    };
-  }
   if (value.SANDBOX_ENGINE === "jspi" && jspiApi() === null) {
     return { ok: false, problems: [badSetting("SANDBOX_ENGINE", "must not be jspi on a platform without it")] };
   }

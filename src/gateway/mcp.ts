@@ -1,8 +1,10 @@
+import type { Context } from "hono";
 import { admit, type Policy } from "../core/catalog.ts";
 import { traceParent } from "../core/mcp/trace-context.ts";
 import type { CallReport } from "../core/serve.ts";
 import { createProvider } from "../core/serve.ts";
 import { VERSION } from "../core/version.ts";
+import { attestationsHeader, whyNone } from "./admitted.ts";
 import { rateHeaders, takeCall } from "./auth/limit.ts";
 import { policyOf } from "./auth/policy.ts";
 import { GatewayError } from "./errors.ts";
@@ -15,28 +17,12 @@ import { memoryIndexes } from "./memory-indexes.ts";
 import { isCallDue, noteCall } from "./releases/last-called.ts";
 import { publisherFetch } from "./releases/publisher-fetch.ts";
 import { releases } from "./releases/release-cache.ts";
-import { moment } from "./request-context.ts";
+import { type GatewayContext, moment } from "./request-context.ts";
 import { sandboxFor } from "./sandbox.ts";
 import type { Step } from "./steps.ts";
+import { policyFor } from "./trust/served-policy.ts";
 
 const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION };
-
-const ADMITTED = {
-  pending: policyOfStatus("pending"),
-  active: policyOfStatus("active"),
-  suspended: policyOfStatus("suspended"),
-  revoked: policyOfStatus("revoked"),
-} as const;
-
-function policyOfStatus(status: Policy["status"]): Policy {
-  const trust = {
-    reviewers: [],
-    revokedAttestations: new Set<never>(),
-    revokedHashes: new Set<never>(),
-    trustRootId: "",
-  };
-  return { status, granted: true, mode: "off", pin: "off", approved: new Map(), trust, stored: [], facts: new Map() };
-}
 
 /** Counts the call against the client's limits. Every authenticated POST counts, whatever becomes of it. */
 export const limitCalls: Step = (c) => {
@@ -105,20 +91,32 @@ export const fetchRelease: Step = async (c) => {
   return undefined;
 };
 
-/** Admits what this client may use of the release, and answers its message. */
+/** Admits what this client may use of the release: from here on nothing else of it exists. */
+export const admitSkills: Step = (c) => {
+  const policy = policyFor(c.get("release"), c.get("originPolicy"), c.get("settings").attestationMode);
+  return policy instanceof Promise ? policy.then((settled) => keepAdmitted(c, settled)) : keepAdmitted(c, policy);
+};
+
+function keepAdmitted(c: Context<GatewayContext>, policy: Policy): undefined {
+  const catalog = admit(c.get("release"), policy, Date.now());
+  if (policy.mode !== "off") c.get("answerHeaders").push(["X-Gw-Attestations", attestationsHeader(catalog)]);
+  if (catalog.skills.length === 0) throw new GatewayError("no_skills", whyNone(catalog));
+  c.set("catalog", catalog);
+}
+
+/** Answers the client's message with what was admitted. */
 export const serveMcp: Step = (c) => {
   const log = c.get("log");
   const settings = c.get("settings");
   const { clientId } = c.get("client");
-  const catalog = admit(c.get("release"), ADMITTED[c.get("originPolicy").status], Date.now());
-  if (catalog.skills.length === 0) throw new GatewayError("no_skills");
-  const provider = createProvider(catalog, {
+  const provider = createProvider(c.get("catalog"), {
     sandbox: sandboxFor(settings),
     fetch: publisherFetch(c.env),
     limits: settings.sandbox,
     memories: memoryIndexes,
     serverInfo: SERVER_INFO,
     client: clientId,
+    forwardTrace: c.get("originPolicy").decisions.forwardTrace,
     onCall: (report) => {
       noteOutcome(log, report);
       clientGas.charge(clientId, report.gasUsed, Date.now());

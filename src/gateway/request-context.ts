@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from "hono";
+import type { Catalog } from "../core/catalog.ts";
 import type { Release } from "../core/discovery/release.ts";
 import type { Message } from "../core/mcp/framing.ts";
 import { messageId } from "../core/mcp/http.ts";
@@ -19,6 +20,7 @@ export interface RequestVariables {
   origin: CanonicalOrigin;
   originPolicy: OriginPolicy;
   release: Release;
+  catalog: Catalog;
   /** Headers for whatever answer the request gets in the end. */
   answerHeaders: [name: string, value: string][];
   /** The answer was made with all its headers. */

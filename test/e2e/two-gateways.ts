@@ -23,7 +23,7 @@ export interface TwoGateways {
   /** A caller of the second with another token. */
   secondCaller(clientToken: string): Caller;
   readonly log: readonly LogLine[];
-  /** Registers an origin that is active at once, as if it had been probed and approved. */
+  /** Registers an origin that is active at once and whose code needs no approval. */
   addOrigin(origin: string): Promise<string>;
   stop(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export async function startTwoGateways(vars: Readonly<Record<string, string>> = 
       log,
       addOrigin: async (origin) => {
         const id = await admins[0].ensureOrigin(origin);
-        await database.prepare("UPDATE origins SET status = 'active' WHERE id = ?").bind(id).run();
+        await database.prepare("UPDATE origins SET status = 'active', pin = 'off' WHERE id = ?").bind(id).run();
         return id;
       },
       stop: async () => {

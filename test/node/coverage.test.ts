@@ -7,7 +7,7 @@ import { ERRORS } from "../../src/gateway/errors.ts";
 const ROOT = new URL("../..", import.meta.url).pathname;
 
 /** The severe faults of the reference gateway that these parts could have. */
-const SEVERE_FAULTS = ["10.1-A", "10.1-B", "10.1-C", "10.1-D", "10.1-E", "10.1-F", "10.1-G", "10.1-H", "10.1-I"];
+const SEVERE_FAULTS = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"].map((letter) => `10.1-${letter}`);
 
 /** Its other faults that these parts could have. The rest stand in {@link NOT_YET}. */
 const OTHER_FAULTS = [
@@ -41,6 +41,7 @@ const OTHER_FAULTS = [
   "10.2-binding-timeout",
   "10.2-attest",
   "10.2-validate",
+  "10.2-attestation-header",
 ];
 
 /** What that gateway once had and mended, as far as these parts could have it. */
@@ -76,7 +77,6 @@ const NOT_YET: Readonly<Record<string, string>> = {
   "10.2-lock": "needs the lock file of the local runtime",
   "10.2-serve": "needs the local runtime's --serve",
   "10.2-local-runtime": "needs the local runtime: its canonical origin, help and end",
-  "10.2-attestation-header": "needs attestations: the form of X-Gw-Attestations",
   "10.4-T7": "there is no interrupt deadline: gas is set before the first instruction of the prelude",
   "10.4-T37": "there is no such setting: clients are rows, and a setting that is not understood is bad_setting",
   "10.4-33d71a7": "no deadline switches gas off: 10.4-T12B runs with the longest one that may be set",

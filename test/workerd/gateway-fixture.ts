@@ -31,10 +31,14 @@ export async function migrate(): Promise<void> {
 
 type Status = "pending" | "active" | "suspended" | "revoked";
 
-/** An origin row. The host's first word tells the publisher Worker what to be (publishers.mjs). */
+/**
+ * An origin row whose code needs no approval, unless `row` says otherwise. The host's first word tells the publisher Worker what to be
+ * (publishers.mjs).
+ */
 export async function addOrigin(
   kind = "good",
   status: Status = "active",
+  row: Partial<typeof origins.$inferInsert> = {},
 ): Promise<{ id: string; origin: string; host: string }> {
   made += 1;
   const id = `org_${made}`;
@@ -42,7 +46,7 @@ export async function addOrigin(
   const origin = `https://${host}`;
   await drizzle(env.DB)
     .insert(origins)
-    .values({ id: `${id}_${host}`, origin, status, createdAt: 0, updatedAt: 0 });
+    .values({ id: `${id}_${host}`, origin, status, pin: "off", createdAt: 0, updatedAt: 0, ...row });
   return { id: `${id}_${host}`, origin, host };
 }
 

@@ -32,11 +32,17 @@ const HUGE = Array.from({ length: 60 }, (_, i) => `# ${i} → `.padEnd(262_000, 
 /** Requests by host and path, and what a test has set with PUT `/__mode`. Lives as long as the Worker. */
 const seen = new Map();
 const modes = new Map();
+/** Files by host and path: what a test has set with PUT `/__files`, for publishers of the kind "files". */
+const files = new Map();
 
 export default {
   async fetch(request) {
     const url = new URL(request.url);
     if (url.pathname === "/__seen") return Response.json(seen.get(url.host) ?? {});
+    if (url.pathname === "/__files") {
+      files.set(url.host, await request.json());
+      return new Response(null, { status: 204 });
+    }
     if (url.pathname === "/__mode") {
       modes.set(url.host, await request.text());
       return new Response(null, { status: 204 });
@@ -44,14 +50,19 @@ export default {
     const counts = seen.get(url.host) ?? {};
     counts[url.pathname] = (counts[url.pathname] ?? 0) + 1;
     seen.set(url.host, counts);
-    return answer(url, modes.get(url.host) ?? url.host.split("-")[0]);
+    return answer(url, modes.get(url.host) ?? url.host.split("-")[0], request.headers.get("traceparent"));
   },
 };
 
-async function answer(url, kind) {
+async function answer(url, kind, traceparent) {
+  if (url.pathname === "/api/trace") return new Response(traceparent ?? "none");
   if (url.pathname.startsWith("/api/")) return api(url);
   if (kind === "down") return new Response("the database password is hunter2", { status: 500 });
   if (kind === "page") return new Response("<!doctype html><title>Back soon</title>");
+  if (kind === "files") {
+    const file = files.get(url.host)?.[url.pathname];
+    return file === undefined ? new Response("not found", { status: 404 }) : new Response(file);
+  }
   if (kind === "huge") return huge(url);
   if (kind === "scoped") return scoped(url);
   const tools =

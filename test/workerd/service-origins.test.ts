@@ -9,7 +9,7 @@ beforeAll(async () => {
   await migrate();
   await drizzle(env.DB)
     .insert(origins)
-    .values({ id: "org_bound", origin: ORIGIN, status: "active", createdAt: 0, updatedAt: 0 })
+    .values({ id: "org_bound", origin: ORIGIN, status: "active", pin: "off", createdAt: 0, updatedAt: 0 })
     .onConflictDoNothing();
 });
 

@@ -1,18 +1,42 @@
 import { describe, expect, it } from "vitest";
+import { trustWith } from "../../core/attestation/fixture/policies.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import { type OriginPolicy, PolicyCache, type PolicyReader } from "./policy.ts";
+import type { GatewayTrust, OriginDecisions } from "../trust/decisions.ts";
+import { type OriginRow, PolicyCache, type PolicyReader } from "./policy.ts";
 
 const ORIGIN = "https://shop.example" as CanonicalOrigin;
 const CLIENT = { clientId: "cli_1", rpm: null, dailyQuota: null, grantAll: false };
+
+const ROW: OriginRow = {
+  originId: "org_1",
+  status: "active",
+  mode: null,
+  pin: "hold",
+  forwardTrace: false,
+  policyVersion: 1,
+  trustVersion: 1,
+  grantedByRow: true,
+};
+
+function decisionsOf(version: number): OriginDecisions {
+  return { version, mode: null, pin: "hold", forwardTrace: false, approved: new Map(), stored: [], bytes: 100 };
+}
+
+function trustOf(version: number): GatewayTrust {
+  return { version, trust: trustWith(), trustRoot: { id: "root", json: {} } };
+}
 
 /** A database in memory behind the reader's border, with a clock that the test turns. */
 function world() {
   const state = {
     now: 1_000_000,
     down: false,
+    decisionsDown: false,
     reads: 0,
     tokens: new Map<string, { revokedAt: number | null; expiresAt: number | null; clientActive: boolean }>(),
-    origin: { originId: "org_1", status: "active", grantedByRow: true } as OriginPolicy | null,
+    origin: ROW as OriginRow | null,
+    decisions: decisionsOf(1),
+    trust: trustOf(1),
     background: [] as Promise<unknown>[],
   };
   const read = async <T>(value: T): Promise<T> => {
@@ -26,6 +50,8 @@ function world() {
       return read(row === undefined ? null : { ...CLIENT, ...row });
     },
     readOrigin: () => read(state.origin),
+    readDecisions: () => (state.decisionsDown ? Promise.reject(new Error("D1 is busy")) : read(state.decisions)),
+    readTrust: () => read(state.trust),
   };
   const moment = { now: () => state.now, waitUntil: (work: Promise<unknown>) => void state.background.push(work) };
   return { state, cache: new PolicyCache(reader), moment };
@@ -62,6 +88,8 @@ describe("PolicyCache", () => {
     const reader: PolicyReader = {
       readToken: () => new Promise((resolve) => void answers.push(resolve as (typeof answers)[0])),
       readOrigin: async () => null,
+      readDecisions: async () => decisionsOf(1),
+      readTrust: async () => trustOf(1),
     };
     const cache = new PolicyCache(reader);
     let now = 1_000_000;
@@ -148,7 +176,7 @@ describe("PolicyCache", () => {
     for (const status of ["pending", "active", "suspended", "revoked"] as const) {
       for (const grantedByRow of [true, false]) {
         for (const grantAll of [true, false]) {
-          state.origin = { originId: "org_1", status, grantedByRow };
+          state.origin = { ...ROW, status, grantedByRow };
           cache.forget();
           const found = await cache.grant({ ...CLIENT, grantAll }, ORIGIN, moment);
           expect(found !== null).toBe(status === "active" && (grantedByRow || grantAll));
@@ -191,5 +219,73 @@ describe("PolicyCache", () => {
     cache.forget();
     await early;
     expect(await cache.client("t", moment)).toBeNull();
+  });
+});
+
+describe("decisions about an origin", () => {
+  const grant = ({ cache, moment }: Pick<ReturnType<typeof world>, "cache" | "moment">, clientId = "cli_1") =>
+    cache.grant({ ...CLIENT, clientId }, ORIGIN, moment);
+
+  it("are the same objects for every client and every read, as long as their versions stand", async () => {
+    const { state, cache, moment } = world();
+    const first = await grant({ cache, moment });
+    expect(state.reads).toBe(3);
+    state.decisions = decisionsOf(1);
+    state.now += 5_001;
+    expect([await grant({ cache, moment }), await grant({ cache, moment }, "cli_2")]).toEqual([first, first]);
+    const again = await grant({ cache, moment });
+    expect(again?.decisions === first?.decisions && again?.trust === first?.trust).toBe(true);
+    expect(state.reads).toBe(5);
+  });
+
+  it("[budget:policy-fresh] are read again where their version moved, at most 5 s later, and each alone", async () => {
+    const { state, cache, moment } = world();
+    const first = await grant({ cache, moment });
+    state.origin = { ...ROW, policyVersion: 2 };
+    state.decisions = decisionsOf(2);
+    state.now += 5_000;
+    expect((await grant({ cache, moment }))?.decisions.version).toBe(1);
+    await Promise.all(state.background);
+    state.now += 1;
+    const second = await grant({ cache, moment });
+    expect(second?.decisions.version).toBe(2);
+    expect(second?.trust === first?.trust).toBe(true);
+    state.origin = { ...ROW, policyVersion: 2, trustVersion: 2 };
+    state.trust = trustOf(2);
+    cache.forget();
+    expect((await grant({ cache, moment }))?.trust.version).toBe(2);
+  });
+
+  it("read later than a row are newer than what it names, and serve it", async () => {
+    const { state, cache, moment } = world();
+    await grant({ cache, moment }, "cli_1");
+    state.origin = { ...ROW, policyVersion: 2 };
+    state.decisions = decisionsOf(2);
+    await grant({ cache, moment }, "cli_2");
+    const reads = state.reads;
+    expect((await grant({ cache, moment }, "cli_1"))?.decisions.version).toBe(2);
+    expect(state.reads).toBe(reads);
+  });
+
+  it("follow a version that went back, as after the restoration of a backup", async () => {
+    const { state, cache, moment } = world();
+    state.origin = { ...ROW, policyVersion: 9 };
+    state.decisions = decisionsOf(9);
+    await grant({ cache, moment });
+    state.origin = { ...ROW, policyVersion: 3 };
+    state.decisions = decisionsOf(3);
+    state.now += 5_001;
+    expect((await grant({ cache, moment }))?.decisions.version).toBe(3);
+  });
+
+  it("[budget:policy-stale] are served with their row for 60 s where they alone cannot be read, then refused", async () => {
+    const { state, cache, moment } = world();
+    await grant({ cache, moment });
+    state.origin = { ...ROW, policyVersion: 2 };
+    state.decisionsDown = true;
+    state.now += 60_000;
+    expect((await grant({ cache, moment }))?.decisions.version).toBe(1);
+    state.now += 1;
+    await expect(grant({ cache, moment })).rejects.toMatchObject({ code: "policy_unavailable" });
   });
 });

@@ -1,10 +1,13 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { withDeadline } from "../deadline.ts";
 import { GatewayError } from "../errors.ts";
 import { LruCache } from "../lru.ts";
 import { openRegistry } from "../registry/database.ts";
 import { clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
+import { DecisionCache, type DecisionReader, type RowRead } from "../trust/decision-cache.ts";
+import type { Decided, OriginTerms } from "../trust/decisions.ts";
+import { readDecisions, readGatewayTrust } from "../trust/read-decisions.ts";
 
 /** Policy is at most this old while D1 answers. */
 const POLICY_FRESH_MS = 5_000;
@@ -24,12 +27,15 @@ export interface ClientPolicy {
   readonly grantAll: boolean;
 }
 
-/** What one client may do with one origin. */
-export interface OriginPolicy {
-  readonly originId: string;
-  readonly status: "pending" | "active" | "suspended" | "revoked";
+/** What an origin's row says of one client. */
+export interface OriginRow extends OriginTerms {
   /** Granted to this client by a row of its own; clients with `grantAll` need none. */
   readonly grantedByRow: boolean;
+}
+
+/** An active origin that a client may use, and what decides what it sees of it. */
+export interface OriginPolicy extends Decided {
+  readonly originId: string;
 }
 
 interface TokenRow extends ClientPolicy {
@@ -46,9 +52,9 @@ interface Entry<T> {
 }
 
 /** What the cache needs of the world. */
-export interface PolicyReader {
+export interface PolicyReader extends DecisionReader {
   readToken(sha256: string): Promise<TokenRow | null>;
-  readOrigin(clientId: string, origin: CanonicalOrigin): Promise<OriginPolicy | null>;
+  readOrigin(clientId: string, origin: CanonicalOrigin): Promise<OriginRow | null>;
 }
 
 export interface PolicyMoment {
@@ -67,12 +73,14 @@ export class PolicyCache {
   readonly #reader: PolicyReader;
   readonly #tokens = new LruCache<string, Entry<TokenRow>>(10_000);
   readonly #unknownTokens = new LruCache<string, Entry<TokenRow>>(4_096);
-  readonly #origins = new LruCache<string, Entry<OriginPolicy>>(20_000);
+  readonly #origins = new LruCache<string, Entry<OriginRow & RowRead>>(20_000);
+  readonly #decisions: DecisionCache;
   #generation = 0;
   #outageUntil = 0;
 
   constructor(reader: PolicyReader) {
     this.#reader = reader;
+    this.#decisions = new DecisionCache(reader);
   }
 
   /** Forgets everything, reads under way included: the next request sees the database. */
@@ -82,6 +90,7 @@ export class PolicyCache {
     this.#tokens.clear();
     this.#unknownTokens.clear();
     this.#origins.clear();
+    this.#decisions.forget();
   }
 
   /** True when the token's policy is in memory and could be served even without D1. */
@@ -119,11 +128,44 @@ export class PolicyCache {
     const found = await this.#value(
       () => this.#origins.get(key),
       (entry) => this.#origins.set(key, entry),
-      () => this.#reader.readOrigin(client.clientId, origin),
+      () => this.#readOrigin(client.clientId, origin),
       moment,
     );
     if (found === null || found.status !== "active") return null;
-    return client.grantAll || found.grantedByRow ? found : null;
+    if (!client.grantAll && !found.grantedByRow) return null;
+    const { decisions, trust } = this.#decisions.known(found) ?? (await this.#loadEvicted(found, origin));
+    return { originId: found.originId, decisions, trust };
+  }
+
+  /**
+   * The origin as it is in the database at this moment, whoever may use it; `null` where it is not registered.
+   *
+   * @throws where D1 does not answer in time.
+   */
+  async originNow(origin: CanonicalOrigin): Promise<(OriginRow & Decided) | null> {
+    const row = await withDeadline(this.#readOrigin("", origin), READ_TIMEOUT_MS);
+    if (row === null) return null;
+    const decided = this.#decisions.known(row);
+    return { ...row, ...(decided ?? (await withDeadline(this.#decisions.load(row, origin), READ_TIMEOUT_MS))) };
+  }
+
+  /** Reads the row and, where they moved, the decisions: a row whose decisions cannot be read is not known. */
+  async #readOrigin(clientId: string, origin: CanonicalOrigin): Promise<(OriginRow & RowRead) | null> {
+    const order = this.#decisions.begin();
+    const row = await this.#reader.readOrigin(clientId, origin);
+    if (row === null) return null;
+    const read = { ...row, order };
+    if (row.status === "active" && this.#decisions.known(read) === null) await this.#decisions.load(read, origin);
+    return read;
+  }
+
+  /** Decisions that gave way to others while their row stayed. */
+  async #loadEvicted(row: RowRead, origin: CanonicalOrigin): Promise<Decided> {
+    try {
+      return await withDeadline(this.#decisions.load(row, origin), READ_TIMEOUT_MS);
+    } catch (cause) {
+      throw new GatewayError("policy_unavailable", { cause });
+    }
   }
 
   async #value<T>(
@@ -200,16 +242,27 @@ export function d1PolicyReader(database: D1Database): PolicyReader {
     },
     async readOrigin(clientId, origin) {
       const rows = await registry
-        .select({ originId: origins.id, status: origins.status, grant: clientOrigins.clientId })
+        .select({
+          originId: origins.id,
+          status: origins.status,
+          mode: origins.attestationMode,
+          pin: origins.pin,
+          forwardTrace: origins.forwardTrace,
+          policyVersion: origins.policyVersion,
+          trustVersion: sql<number>`COALESCE((SELECT MAX(version) FROM trust_state), 0)`,
+          grant: clientOrigins.clientId,
+        })
         .from(origins)
         .leftJoin(clientOrigins, and(eq(clientOrigins.originId, origins.id), eq(clientOrigins.clientId, clientId)))
         .where(eq(origins.origin, origin))
         .limit(1);
       const row = rows[0];
-      return row === undefined
-        ? null
-        : { originId: row.originId, status: row.status, grantedByRow: row.grant !== null };
+      if (row === undefined) return null;
+      const { grant, ...rest } = row;
+      return { ...rest, grantedByRow: grant !== null };
     },
+    readDecisions: (terms, origin) => readDecisions(registry, terms, origin),
+    readTrust: () => readGatewayTrust(registry),
   };
 }
 

@@ -13,9 +13,11 @@ import {
   packRelease,
   type ReleaseHead,
   ReleaseTooLarge,
+  unpackRelease,
 } from "../releases/packed-release.ts";
 import { publisherFetch } from "../releases/publisher-fetch.ts";
 import { sandboxFor } from "../sandbox.ts";
+import { TrustedRelease } from "../trust/trusted-release.ts";
 import { ReleaseStore } from "./release-store.ts";
 import { KEEP_WARM_MS, Warmth } from "./warmth.ts";
 
@@ -70,6 +72,7 @@ export class OriginHub extends DurableObject<Env> {
   readonly #store: ReleaseStore;
   readonly #cache = new DiscoveryCache(() => Date.now());
   readonly #warmth: Warmth;
+  readonly #trusted: TrustedRelease;
   #held: ReleaseHead | null;
   #failed: { readonly at: number; readonly failure: HubFailure } | null = null;
   #flight: Promise<Outcome> | null = null;
@@ -79,6 +82,7 @@ export class OriginHub extends DurableObject<Env> {
     this.#store = new ReleaseStore(ctx.storage);
     this.#held = this.#store.head();
     this.#warmth = new Warmth(ctx.storage);
+    this.#trusted = new TrustedRelease(env, (work) => ctx.waitUntil(work));
   }
 
   /**
@@ -165,6 +169,11 @@ export class OriginHub extends DurableObject<Env> {
     }
   }
 
+  #previous(): Release | null {
+    const packed = this.#held === null ? null : this.#packed(this.#held);
+    return packed === null ? null : unpackRelease(packed);
+  }
+
   #lastKnownGood(failure: HubFailure, knownVersion: string | null): HubAnswer {
     const settings = readSettings(this.env);
     const servable =
@@ -183,10 +192,11 @@ export class OriginHub extends DurableObject<Env> {
   /** Never rejects. */
   async #discover(origin: CanonicalOrigin): Promise<Outcome> {
     try {
-      const release = await discoverNow(this.env, origin, this.#cache, (sha256) => this.#heldBytes(sha256));
+      const discovered = await discoverNow(this.env, origin, this.#cache, (sha256) => this.#heldBytes(sha256));
+      const { release, isPartial } = await this.#trusted.complete(discovered, this.#previous());
       const packed = await packRelease(release);
       this.#keep(packed);
-      const isComplete = release.rejected.every(({ code }) => code !== "deferred");
+      const isComplete = !isPartial && release.rejected.every(({ code }) => code !== "deferred");
       this.#arm(isComplete ? KEEP_WARM_MS : FRESH_MS + 1);
       return { ok: true, packed };
     } catch (error) {

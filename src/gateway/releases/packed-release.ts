@@ -21,8 +21,9 @@ export interface PackedRelease extends ReleaseHead {
 }
 
 type PackedSkill = Omit<ReleaseSkill, "source" | "recipe"> & { readonly recipeSha256: Sha256Hex | null };
-type Manifest = Omit<Release, "fetchedAt" | "skills" | "memories"> & {
+type Manifest = Omit<Release, "fetchedAt" | "skills" | "held" | "memories"> & {
   readonly skills: readonly PackedSkill[];
+  readonly held: readonly PackedSkill[];
   readonly memories: readonly Omit<ReleaseMemory, "bytes">[];
 };
 
@@ -34,21 +35,27 @@ export class ReleaseTooLarge extends Error {
   override readonly name = "ReleaseTooLarge";
 }
 
-/** @throws {ReleaseTooLarge} before the text is made that would not fit. */
+/**
+ * Held versions that would not fit are left out.
+ *
+ * @throws {ReleaseTooLarge} before the text is made that would not fit.
+ */
 export async function packRelease(release: Release): Promise<PackedRelease> {
-  requireSendable(release);
-  const { fetchedAt, skills, memories, ...facts } = release;
+  const held = sendableHeld(release);
+  const { fetchedAt, skills, held: _, memories, ...facts } = release;
   const artifacts = new Map<Sha256Hex, Uint8Array>();
   const keep = (sha256: Sha256Hex, bytes: () => Uint8Array) => {
     if (!artifacts.has(sha256)) artifacts.set(sha256, bytes());
   };
+  const packSkill = ({ source, recipe, ...skill }: ReleaseSkill): PackedSkill => {
+    keep(skill.toolSha256, () => unshared(source));
+    if (recipe !== null) keep(recipe.sha256, () => new TextEncoder().encode(recipe.text));
+    return { ...skill, recipeSha256: recipe?.sha256 ?? null };
+  };
   const manifest: Manifest = {
     ...facts,
-    skills: skills.map(({ source, recipe, ...skill }) => {
-      keep(skill.toolSha256, () => unshared(source));
-      if (recipe !== null) keep(recipe.sha256, () => new TextEncoder().encode(recipe.text));
-      return { ...skill, recipeSha256: recipe?.sha256 ?? null };
-    }),
+    skills: skills.map(packSkill),
+    held: held.map(packSkill),
     memories: memories.map(({ bytes, ...memory }) => {
       keep(memory.sha256, () => unshared(bytes));
       return memory;
@@ -64,7 +71,7 @@ export async function packRelease(release: Release): Promise<PackedRelease> {
  * @throws {Error} where an artifact is missing: whoever stored or sent the release lost it.
  */
 export function unpackRelease({ fetchedAt, manifest, artifacts }: PackedRelease): Release {
-  const { skills, memories, ...facts } = JSON.parse(new TextDecoder().decode(manifest)) as Manifest;
+  const { skills, held, memories, ...facts } = JSON.parse(new TextDecoder().decode(manifest)) as Manifest;
   const texts = new Map<Sha256Hex, string>();
   const bytesOf = (sha256: Sha256Hex): Uint8Array => {
     const bytes = artifacts.get(sha256);
@@ -77,14 +84,16 @@ export function unpackRelease({ fetchedAt, manifest, artifacts }: PackedRelease)
     texts.set(sha256, text);
     return text;
   };
+  const unpackSkill = ({ recipeSha256, ...skill }: PackedSkill): ReleaseSkill => ({
+    ...skill,
+    source: bytesOf(skill.toolSha256),
+    recipe: recipeSha256 === null ? null : { sha256: recipeSha256, text: textOf(recipeSha256) },
+  });
   return {
     ...facts,
     fetchedAt,
-    skills: skills.map(({ recipeSha256, ...skill }) => ({
-      ...skill,
-      source: bytesOf(skill.toolSha256),
-      recipe: recipeSha256 === null ? null : { sha256: recipeSha256, text: textOf(recipeSha256) },
-    })),
+    skills: skills.map(unpackSkill),
+    held: held.map(unpackSkill),
     memories: memories.map((memory) => ({ ...memory, bytes: bytesOf(memory.sha256) })),
   };
 }
@@ -96,19 +105,34 @@ export function packedBytes({ manifest, artifacts }: PackedRelease): number {
   return sum;
 }
 
-/** Counts what an origin can make large without publishing large files: a script may compute a long definition, in each of its scopes. */
-function requireSendable({ skills, memories }: Release): void {
-  const artifacts = new Map<Sha256Hex, number>(memories.map(({ sha256, bytes }) => [sha256, bytes.length]));
+/**
+ * Which held versions can be sent beside everything else. Counts what an origin can make large without publishing large files: a script
+ * may compute a long definition, in each of its scopes.
+ *
+ * @throws {ReleaseTooLarge} where the rest alone cannot be sent.
+ */
+function sendableHeld({ skills, held, memories }: Release): readonly ReleaseSkill[] {
+  const counted = new Set<Sha256Hex>();
   let sum = 0;
-  for (const { toolSha256, source, recipe, definition } of skills) {
-    artifacts.set(toolSha256, source.length);
-    if (recipe !== null) artifacts.set(recipe.sha256, recipe.text.length);
+  const count = (sha256: Sha256Hex, bytes: number) => {
+    if (!counted.has(sha256)) sum += bytes;
+    counted.add(sha256);
+  };
+  const countSkill = ({ toolSha256, source, recipe, definition }: ReleaseSkill) => {
+    count(toolSha256, source.length);
+    if (recipe !== null) count(recipe.sha256, recipe.text.length);
     sum += JSON.stringify(definition).length;
-  }
-  for (const bytes of artifacts.values()) sum += bytes;
+  };
+  for (const { sha256, bytes } of memories) count(sha256, bytes.length);
+  for (const skill of skills) countSkill(skill);
   if (sum > MAX_PACKED_BYTES) {
     throw new ReleaseTooLarge(`The origin's skills take more than ${MAX_PACKED_BYTES} bytes with their definitions.`);
   }
+  const sent = held.findIndex((skill) => {
+    countSkill(skill);
+    return sum > MAX_PACKED_BYTES;
+  });
+  return sent === -1 ? held : held.slice(0, sent);
 }
 
 /** A view is stored and sent with the whole of its buffer, which may be larger. */

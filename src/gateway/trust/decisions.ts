@@ -1,0 +1,48 @@
+import type { TrustRoot } from "../../core/attestation/trust-root.ts";
+import type { Trust } from "../../core/attestation/verdict.ts";
+import type { ApprovedVersion, Policy, StoredAttestation } from "../../core/catalog.ts";
+
+/** What the operator decided about one origin, apart from its status and grants. Never changed; made anew when its version moved. */
+export interface OriginDecisions {
+  /** `policy_version` of the origin's row. */
+  readonly version: number;
+  /** `null`: the gateway's default, `ATTESTATION_MODE`. */
+  readonly mode: Policy["mode"] | null;
+  readonly pin: Policy["pin"];
+  /** Whether the publisher is told the caller's `traceparent`. */
+  readonly forwardTrace: boolean;
+  /** By `skillKey`; the newest approval first. */
+  readonly approved: ReadonlyMap<string, readonly ApprovedVersion[]>;
+  /** The newest of the gateway's own attestations for this origin, see {@link MAX_STORED}. */
+  readonly stored: readonly StoredAttestation[];
+  /** What all of it occupies in memory, about. */
+  readonly bytes: number;
+}
+
+/** Whom the operator trusts, for all origins. Never changed; made anew when its version moved. */
+export interface GatewayTrust {
+  /** `version` of `trust_state`. */
+  readonly version: number;
+  readonly trust: Trust;
+  readonly trustRoot: TrustRoot;
+}
+
+/** What an origin's row says of it, and by which an isolate knows whether it must read more. */
+export interface OriginTerms {
+  readonly originId: string;
+  readonly status: Policy["status"];
+  /** `null`: the gateway's default, `ATTESTATION_MODE`. */
+  readonly mode: Policy["mode"] | null;
+  readonly pin: Policy["pin"];
+  /** Whether the publisher is told the caller's `traceparent`. */
+  readonly forwardTrace: boolean;
+  readonly policyVersion: number;
+  /** `version` of `trust_state`. */
+  readonly trustVersion: number;
+}
+
+/** All that decides what of an origin is served. */
+export interface Decided {
+  readonly decisions: OriginDecisions;
+  readonly trust: GatewayTrust;
+}

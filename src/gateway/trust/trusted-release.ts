@@ -1,0 +1,110 @@
+import { admit } from "../../core/catalog.ts";
+import type { Release } from "../../core/discovery/release.ts";
+import { policyOf } from "../auth/policy.ts";
+import { type Env, readSettings } from "../env.ts";
+import { describeFailure } from "../log.ts";
+import { readApproved } from "../registry/approved.ts";
+import { openRegistry } from "../registry/database.ts";
+import type { Decided } from "./decisions.ts";
+import { heldVersions, heldWithoutDecisions } from "./held-versions.ts";
+import { policyFor, questionsOf } from "./served-policy.ts";
+import { answerQuestions } from "./signature-facts.ts";
+import { type JudgedVersion, noteVerdicts } from "./verdict-history.ts";
+
+/** What one discovery may spend on signatures, in the units of `answerQuestions`: some 0.3 s for 20 bundles beside all signatures. */
+const DISCOVERY_BUDGET = 1_000 + 20 * 50;
+
+export interface Completed {
+  readonly release: Release;
+  /** Signatures are left for the next discovery. */
+  readonly isPartial: boolean;
+}
+
+/**
+ * What a hub adds to what it discovered, from the operator's database: the approved versions of skills that changed, and facts about the
+ * signatures of the reviewers registered by now. Without the database a release is as good as before: what the hub had stays.
+ */
+export class TrustedRelease {
+  readonly #env: Env;
+  readonly #waitUntil: (work: Promise<unknown>) => void;
+  /** What was last written to the history. */
+  #noted = "";
+
+  constructor(env: Env, waitUntil: (work: Promise<unknown>) => void) {
+    this.#env = env;
+    this.#waitUntil = waitUntil;
+  }
+
+  /**
+   * Never rejects.
+   *
+   * @param previous what the hub had before.
+   */
+  async complete(discovered: Release, previous: Release | null): Promise<Completed> {
+    try {
+      const decided = await policyOf(this.#env.DB).originNow(discovered.origin);
+      return decided === null
+        ? { release: discovered, isPartial: false }
+        : await this.#complete(discovered, previous, decided);
+    } catch (error) {
+      console.warn(JSON.stringify({ event: "trust_not_read", error: describeFailure(error) }));
+      return { release: previous === null ? discovered : carryOver(discovered, previous), isPartial: false };
+    }
+  }
+
+  async #complete(
+    discovered: Release,
+    previous: Release | null,
+    { originId, decisions, trust }: Decided & { readonly originId: string },
+  ): Promise<Completed> {
+    const registry = openRegistry(this.#env.DB);
+    const known = previous === null ? [] : [...previous.skills, ...previous.held];
+    const held = await heldVersions(discovered, decisions.approved, known, (wanted) =>
+      readApproved(registry, originId, wanted),
+    );
+    const withHeld: Release = { ...discovered, held };
+    const { facts, isPartial } = await answerQuestions(
+      questionsOf(withHeld, decisions.stored, trust.trust),
+      new Map(previous?.facts),
+      trust.trustRoot,
+      DISCOVERY_BUDGET,
+    );
+    const release: Release = { ...withHeld, facts: [...facts] };
+    this.#waitUntil(this.#noteVerdicts(release, originId, { decisions, trust }));
+    return { release, isPartial };
+  }
+
+  /** Never rejects. */
+  async #noteVerdicts(release: Release, originId: string, decided: Decided): Promise<void> {
+    try {
+      const settings = readSettings(this.#env);
+      if (!settings.ok) return;
+      const now = Date.now();
+      const policy = await policyFor(release, decided, settings.settings.attestationMode);
+      if (policy.mode === "off") return;
+      // In this mode nothing is left out for its verdict.
+      const { skills } = admit(release, { ...policy, mode: "advisory" }, now);
+      const judged = skills.flatMap(({ skill, verdict }): JudgedVersion[] => {
+        const { scope, name, toolSha256 } = skill;
+        return verdict === null ? [] : [{ scope, name, toolSha256, verdict }];
+      });
+      const text = JSON.stringify(judged);
+      if (judged.length === 0 || text === this.#noted) return;
+      await noteVerdicts(openRegistry(this.#env.DB), originId, judged, now);
+      this.#noted = text;
+    } catch (error) {
+      console.warn(JSON.stringify({ event: "verdicts_not_written", error: describeFailure(error) }));
+    }
+  }
+}
+
+/** Held versions and facts are true whatever was decided since. */
+function carryOver(discovered: Release, previous: Release): Release {
+  const ids = new Set<string>(discovered.attestations.map(({ id }) => id));
+  return {
+    ...discovered,
+    held: heldWithoutDecisions(discovered, previous),
+    // A fact's key begins with the id of its attestation.
+    facts: previous.facts.filter(([factKey]) => ids.has(factKey.slice(0, 64))),
+  };
+}

@@ -1,0 +1,209 @@
+import { eq, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { attestationEntry, attestationPayload } from "../../src/core/attestation/attestation.ts";
+import { addDays, type CalendarDate, calendarDateOf } from "../../src/core/attestation/calendar-date.ts";
+import { readAttestations } from "../../src/core/attestation/read.ts";
+import { type Sha256Hex, sha256Hex } from "../../src/core/integrity.ts";
+import type { Json, JsonObject } from "../../src/core/json.ts";
+import type { CanonicalOrigin } from "../../src/core/origin.ts";
+import type { SkillId } from "../../src/core/skill.ts";
+import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
+import {
+  artifacts,
+  attestations,
+  origins,
+  reviewers,
+  revocations,
+  skills,
+  trustState,
+} from "../../src/gateway/registry/schema.ts";
+import { addClient, addOrigin, callTool, env, mcp, result, rpc } from "./gateway-fixture.ts";
+
+const registry = drizzle(env.DB);
+const ATTESTATIONS = "/.well-known/agent-skills/attestations.json";
+
+export interface Published extends SkillId {
+  /** What the tool answers; its source follows from it. */
+  readonly answer: string;
+  readonly recipe?: string;
+  /** What `llms.txt` declares in place of the hash. */
+  readonly declared?: string;
+}
+
+const sourceOf = ({ name, answer }: Published) =>
+  `registerTool({ name: "${name}", description: "Says ${answer}.", handler: () => "${answer}" });`;
+
+export function hashOf(skill: Published): Promise<Sha256Hex> {
+  return hash(sourceOf(skill));
+}
+
+function hash(text: string): Promise<Sha256Hex> {
+  return sha256Hex(new TextEncoder().encode(text));
+}
+
+/** A publisher whose files the test chooses, its row, and a client that may use it. */
+export async function startPublisher(row: Partial<typeof origins.$inferInsert> = {}) {
+  const { id, host, origin } = await addOrigin("files", "active", { pin: "hold", ...row });
+  const { token } = await addClient();
+  const path = mcp(origin);
+  return {
+    id,
+    host,
+    origin: origin as CanonicalOrigin,
+    publish: (published: readonly Published[], entries: readonly Json[] = []) => publish(host, published, entries),
+    list: (bindings: Record<string, unknown> = {}) => rpc(path, "tools/list", { token, bindings }),
+    call: (name: string) => callTool(path, token, name),
+    /** What the tool answers, or the code of the refusal. */
+    async value(name: string) {
+      const answer = (await (await callTool(path, token, name)).json()) as {
+        result?: { structuredContent?: { result: string } };
+        error?: { code: number; data?: { code?: string } };
+      };
+      return answer.result?.structuredContent?.result ?? answer.error?.data?.code ?? answer.error?.code;
+    },
+    async tools(bindings: Record<string, unknown> = {}) {
+      const { tools } = (await result(await rpc(path, "tools/list", { token, bindings }))) as {
+        tools: { name: string; description: string }[];
+      };
+      return tools.map(({ name, description }) => `${name}: ${description}`);
+    },
+    async recipes() {
+      const { resources } = (await result(await rpc(path, "resources/list", { token }))) as {
+        resources: { uri: string }[];
+      };
+      return resources.map(({ uri }) => uri);
+    },
+  };
+}
+
+async function publish(host: string, published: readonly Published[], entries: readonly Json[]): Promise<void> {
+  const files: Record<string, string> = { [ATTESTATIONS]: JSON.stringify(entries) };
+  const lines = published.map(async (skill, i) => {
+    const { name, scope, recipe, declared } = skill;
+    const tool = `/tools/${i}.js`;
+    files[tool] = sourceOf(skill);
+    if (recipe !== undefined) files[`/recipes/${i}.md`] = recipe;
+    const metadata = {
+      ...(scope === null ? {} : { scope }),
+      ...(recipe === undefined ? {} : { sha256: await hash(recipe) }),
+      tool,
+      tool_sha256: declared ?? (await hashOf(skill)),
+    };
+    return `- [${name}](${recipe === undefined ? "" : `/recipes/${i}.md`}): The ${name} <!-- skill: ${JSON.stringify(metadata)} -->`;
+  });
+  files["/llms.txt"] = `# Files\n\n## Skills\n\n${(await Promise.all(lines)).join("\n")}\n`;
+  await fetch(`https://${host}/__files`, { method: "PUT", body: JSON.stringify(files) });
+}
+
+/** Approves a version and keeps it in the gateway's own store. */
+export async function approve(originId: string, skill: Published, at = Date.now()): Promise<void> {
+  const bytes = (text: string) => Buffer.from(new TextEncoder().encode(text));
+  const { name, scope, recipe, answer } = skill;
+  const toolSha256 = await hashOf(skill);
+  const recipeSha256 = recipe === undefined ? null : await hash(recipe);
+  const definition = { name, description: `Says ${answer}.`, inputSchema: { type: "object" } };
+  await registry
+    .insert(skills)
+    .values({
+      originId,
+      scope: scope ?? "",
+      name,
+      toolSha256,
+      firstSeenAt: at,
+      lastSeenAt: at,
+      approvedAt: at,
+      approvedBy: "test",
+      description: `The ${name}`,
+      definition: JSON.stringify(definition),
+      recipeSha256,
+      bytes: 1,
+    })
+    .onConflictDoUpdate({
+      target: [skills.originId, skills.scope, skills.name, skills.toolSha256],
+      set: { approvedAt: at },
+    });
+  const parts = [{ sha256: toolSha256, part: 0, bytes: bytes(sourceOf(skill)) }];
+  if (recipe !== undefined && recipeSha256 !== null)
+    parts.push({ sha256: recipeSha256, part: 0, bytes: bytes(recipe) });
+  await registry.insert(artifacts).values(parts).onConflictDoNothing();
+  await movePolicy(originId);
+}
+
+/** What every change of an origin does. */
+export async function movePolicy(originId: string, set: Partial<typeof origins.$inferInsert> = {}): Promise<void> {
+  await registry
+    .update(origins)
+    .set({ ...set, policyVersion: sql`policy_version + 1` })
+    .where(eq(origins.id, originId));
+  forgetPolicy();
+}
+
+/** What every change of trust does. */
+async function moveTrust(): Promise<void> {
+  await registry
+    .insert(trustState)
+    .values({ id: 1, version: 1 })
+    .onConflictDoUpdate({ target: trustState.id, set: { version: sql`version + 1` } });
+}
+
+export interface TestReviewer {
+  readonly id: string;
+  readonly attester: string;
+  /** An entry of `attestations.json`. */
+  sign(origin: CanonicalOrigin, skill: Published, window?: Window): Promise<JsonObject>;
+  change(set: Partial<typeof reviewers.$inferInsert>): Promise<void>;
+}
+
+interface Window {
+  readonly signedOn?: CalendarDate;
+  readonly validUntil?: CalendarDate;
+}
+
+/** Registers a reviewer with a key of its own. @param forget false: as if another isolate had done it. */
+export async function addReviewer(name: string, registeredAt = 0, forget = true): Promise<TestReviewer> {
+  const keys = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
+  const raw = (await crypto.subtle.exportKey("raw", keys.publicKey)) as ArrayBuffer;
+  const attester = `human:${name}-${crypto.randomUUID().slice(0, 8)}`;
+  const id = `rev_${crypto.randomUUID()}`;
+  const base64 = (bytes: ArrayBuffer) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
+  await registry.insert(reviewers).values({ id, attester, kind: "ed25519", publicKey: base64(raw), registeredAt });
+  await moveTrust();
+  if (forget) forgetPolicy();
+  return {
+    id,
+    attester,
+    async sign(origin, skill, { signedOn = calendarDateOf(Date.now()), validUntil = addDays(signedOn, 30) } = {}) {
+      const claim = { origin, skill: skill.name, toolSha256: await hashOf(skill), signedOn, validUntil };
+      const signature = base64(
+        await crypto.subtle.sign("Ed25519", keys.privateKey, attestationPayload(claim) as BufferSource),
+      );
+      return attestationEntry({ ...claim, attester, note: null, proof: { kind: "ed25519", signature } });
+    },
+    async change(set) {
+      await registry.update(reviewers).set(set).where(eq(reviewers.id, id));
+      await moveTrust();
+    },
+  };
+}
+
+/** Stores an entry with the gateway itself. */
+export async function store(originId: string, entry: JsonObject, storedAt = Date.now()): Promise<string> {
+  const [attestation] = (await readAttestations([entry])).attestations;
+  if (attestation === undefined) throw new Error("malformed");
+  const { id, origin, skill, toolSha256, attester, signedOn, validUntil } = attestation;
+  const columns = { id, origin, skill, toolSha256, attester, signedOn, validUntil, storedAt, storedBy: "test" };
+  await registry.insert(attestations).values({ ...columns, entry: JSON.stringify(entry) });
+  await movePolicy(originId);
+  return id;
+}
+
+/** Revokes a hash or an attestation, as another isolate would: nothing is forgotten here. */
+export async function revoke(kind: "hash" | "attestation", subject: string): Promise<() => Promise<void>> {
+  const id = `rvk_${crypto.randomUUID()}`;
+  await registry.insert(revocations).values({ id, kind, subject, reason: "test", revokedAt: 1, revokedBy: "test" });
+  await moveTrust();
+  return async () => {
+    await registry.update(revocations).set({ liftedAt: 2, liftedBy: "test" }).where(eq(revocations.id, id));
+    await moveTrust();
+  };
+}

@@ -1,0 +1,273 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Sha256Hex } from "../../src/core/integrity.ts";
+import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
+import { releases } from "../../src/gateway/releases/release-cache.ts";
+import { addClient, mcp, migrate, rpc } from "./gateway-fixture.ts";
+import {
+  addReviewer,
+  approve,
+  hashOf,
+  movePolicy,
+  type Published,
+  revoke,
+  startPublisher,
+  store,
+} from "./trust-fixture.ts";
+
+beforeAll(migrate);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const skill = (answer: string, fields: Partial<Published> = {}): Published => ({
+  name: "s",
+  scope: null,
+  answer,
+  ...fields,
+});
+
+const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
+const header = (answer: Response) => answer.headers.get("X-Gw-Attestations");
+const refusal = async (answer: Response) => {
+  const { error } = (await answer.json()) as { error?: { message: string; data?: { code: string } } };
+  return [answer.status, error?.data?.code, error?.message];
+};
+const ENFORCING = { ATTESTATION_MODE: "enforcing" };
+
+describe("verdicts", () => {
+  it("[10.2-attestation-header] are in the description and, counted, in the header; in mode off nowhere", async () => {
+    const publisher = await startPublisher({ pin: "off" });
+    const ada = await addReviewer("ada");
+    const [good, bad, none] = ["good", "bad", "none"].map((name) => skill(name, { name })) as [
+      Published,
+      Published,
+      Published,
+    ];
+    const forged = { ...(await ada.sign(publisher.origin, bad)), signature: btoa("\0".repeat(64)) };
+    await publisher.publish([good, bad, none], [await ada.sign(publisher.origin, good), forged]);
+    expect(await publisher.tools()).toEqual([
+      "good: Says good. [attestation: attested]",
+      "bad: Says bad. [attestation: invalid]",
+      "none: Says none. [attestation: unattested]",
+    ]);
+    expect(header(await publisher.list())).toBe("attested=1,expired=0,invalid=1,unattested=1");
+    expect(await publisher.tools(ENFORCING)).toEqual(["good: Says good. [attestation: attested]"]);
+    expect(header(await publisher.list(ENFORCING))).toBe("attested=1,expired=0,invalid=1,unattested=1");
+    expect(await publisher.tools({ ATTESTATION_MODE: "off" })).toEqual([
+      "good: Says good.",
+      "bad: Says bad.",
+      "none: Says none.",
+    ]);
+    expect(header(await publisher.list({ ATTESTATION_MODE: "off" }))).toBeNull();
+  });
+
+  it("follow the origin's own mode, which goes before the gateway's", async () => {
+    const publisher = await startPublisher({ pin: "off", attestationMode: "enforcing" });
+    await publisher.publish([skill("one", { recipe: "# One" })]);
+    const answer = await publisher.list();
+    expect(header(answer)).toBe("attested=0,expired=0,invalid=0,unattested=1");
+    expect(await refusal(answer)).toEqual([
+      502,
+      "no_skills",
+      "The origin offers no skill that may be used: 1 have no reviewer's attestation in force.",
+    ]);
+    await movePolicy(publisher.id, { attestationMode: "off" });
+    expect(await publisher.tools(ENFORCING)).toEqual(["s: Says one."]);
+  });
+
+  it("change at midnight UTC, with a reviewer, and with a revocation, and no cache is flushed", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.parse("2026-11-30T23:59:50Z"));
+    const publisher = await startPublisher({ pin: "off", attestationMode: "enforcing" });
+    const ada = await addReviewer("ada");
+    const one = skill("one");
+    const day = "2026-11-30" as never;
+    await publisher.publish([one], [await ada.sign(publisher.origin, one, { signedOn: day, validUntil: day })]);
+    expect(await publisher.value("s")).toBe("one");
+    pass(10_000);
+    const expired = await publisher.list();
+    expect([expired.headers.get("X-Gw-Discovery"), header(expired)]).toEqual([
+      "hit",
+      "attested=0,expired=1,invalid=0,unattested=0",
+    ]);
+    // A reviewer registered since: the release in memory knows nothing of him.
+    const bob = await addReviewer("bob");
+    const id = await store(publisher.id, await bob.sign(publisher.origin, one));
+    expect(await publisher.value("s")).toBe("one");
+    const lift = await revoke("attestation", id);
+    expect(await publisher.value("s")).toBe("one");
+    pass(5_001);
+    expect(await publisher.value("s")).toBe("no_skills");
+    await lift();
+    forgetPolicy();
+    expect(await publisher.value("s")).toBe("one");
+    await bob.change({ retiredAt: Date.now() + 1 });
+    forgetPolicy();
+    expect(await publisher.value("s")).toBe("one");
+    await bob.change({ revokedAt: Date.now() });
+    pass(5_001);
+    expect(await publisher.value("s")).toBe("no_skills");
+  });
+
+  it("[10.4-T25] come from what the publisher ships and what the gateway stored, merged", async () => {
+    const publisher = await startPublisher({ pin: "off" });
+    const ada = await addReviewer("ada");
+    const one = skill("one");
+    await publisher.publish([one], [await ada.sign(publisher.origin, one)]);
+    expect(header(await publisher.list())).toBe("attested=1,expired=0,invalid=0,unattested=0");
+    const forged = { ...(await ada.sign(publisher.origin, one)), signature: btoa("\u0001".repeat(64)) };
+    await store(publisher.id, forged);
+    expect(header(await publisher.list())).toBe("attested=0,expired=0,invalid=1,unattested=0");
+  });
+});
+
+describe("skills of one name in several scopes", () => {
+  it("[10.1-C] are judged each by its own hash, through every layer, in lists, calls and recipes", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher({ pin: "off", attestationMode: "enforcing" });
+    const ada = await addReviewer("ada");
+    const alpha = skill("evil", { scope: "alpha", recipe: "# Evil" });
+    const beta = skill("good", { scope: "beta", recipe: "# Good" });
+    for (const order of [
+      [alpha, beta],
+      [beta, alpha],
+    ]) {
+      await publisher.publish(order, [await ada.sign(publisher.origin, beta)]);
+      releases.clear();
+      pass(105_001);
+      for (const layer of ["miss", "hit", "l2", "hub"]) {
+        if (layer === "l2" || layer === "hub") releases.clear();
+        if (layer === "hub") await forgetColo(publisher.origin);
+        const answer = await publisher.list();
+        expect([answer.headers.get("X-Gw-Discovery"), header(answer)]).toEqual([
+          layer,
+          "attested=1,expired=0,invalid=0,unattested=1",
+        ]);
+        expect(await publisher.tools()).toEqual(["beta__s: Says good. [attestation: attested]"]);
+        expect(await publisher.recipes()).toEqual(["skill://beta__s"]);
+        expect(await publisher.value("beta__s")).toBe("good");
+        expect(await publisher.value("alpha__s")).toBe(-32602);
+        expect(await publisher.value("s")).toBe(-32602);
+      }
+    }
+  });
+});
+
+async function forgetColo(origin: string): Promise<void> {
+  const { ColoCache } = await import("../../src/gateway/releases/colo-cache.ts");
+  await new ColoCache().forget(origin as never);
+}
+
+describe("pin: hold", () => {
+  it("goes on serving the approved version when a publisher changes its code, until the new one is approved", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher();
+    const [first, second] = [skill("first", { recipe: "# First" }), skill("second", { recipe: "# Second" })];
+    await publisher.publish([first]);
+    await approve(publisher.id, first, 1);
+    expect(await publisher.value("s")).toBe("first");
+    await publisher.publish([second]);
+    pass(105_001);
+    expect(await publisher.value("s")).toBe("first");
+    expect(await publisher.tools()).toEqual(["s: Says first. [attestation: unattested]"]);
+    // The release in memory has both.
+    await approve(publisher.id, second, 2);
+    expect(await publisher.value("s")).toBe("second");
+  });
+
+  it("makes a new skill wait, also in a scope beside an approved one of its name", async () => {
+    const publisher = await startPublisher();
+    const known = skill("known");
+    await publisher.publish([known, skill("new", { scope: "beta" }), skill("other", { name: "t" })]);
+    await approve(publisher.id, known);
+    expect(await publisher.tools()).toEqual(["s: Says known. [attestation: unattested]"]);
+    expect(await publisher.value("beta__s")).toBe(-32602);
+    await approve(publisher.id, skill("other", { name: "t" }));
+    expect(await publisher.value("t")).toBe("other");
+  });
+
+  it("serves nothing of an origin whose code nobody approved, and says so", async () => {
+    const publisher = await startPublisher();
+    await publisher.publish([skill("one")]);
+    expect(await refusal(await publisher.list())).toEqual([
+      502,
+      "no_skills",
+      "The origin offers no skill that may be used: 1 wait for an operator's approval.",
+    ]);
+  });
+
+  it("keeps the approved version where the new one cannot be had, and lets go of it with its line", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher();
+    const [first, other] = [skill("first"), skill("other", { name: "t" })];
+    await publisher.publish([first, other]);
+    await approve(publisher.id, first);
+    await approve(publisher.id, other);
+    await publisher.publish([skill("second", { declared: "0".repeat(64) }), other]);
+    expect(await publisher.value("s")).toBe("first");
+    await publisher.publish([other]);
+    pass(105_001);
+    expect(await publisher.value("s")).toBe(-32602);
+    expect(await publisher.value("t")).toBe("other");
+  });
+});
+
+describe("pin: warn", () => {
+  it("serves the new version and flags it", async () => {
+    const publisher = await startPublisher({ pin: "warn" });
+    await publisher.publish([skill("second"), skill("other", { name: "t" })]);
+    await approve(publisher.id, skill("first"));
+    await approve(publisher.id, skill("other", { name: "t" }));
+    expect(await publisher.tools()).toEqual([
+      "s: Says second. [attestation: unattested] [not approved]",
+      "t: Says other. [attestation: unattested]",
+    ]);
+    expect(await publisher.value("s")).toBe("second");
+  });
+});
+
+describe("a revoked hash", () => {
+  it("runs nowhere, in no mode, 5 s later at the latest, until the revocation is lifted", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const one = skill(`once ${crypto.randomUUID()}`);
+    const publishers = [await startPublisher({ pin: "off", attestationMode: "off" }), await startPublisher()];
+    for (const publisher of publishers) {
+      await publisher.publish([one]);
+      await approve(publisher.id, one);
+    }
+    const values = () => Promise.all(publishers.map((publisher) => publisher.value("s")));
+    expect(await values()).toEqual([one.answer, one.answer]);
+    const lift = await revoke("hash", (await hashOf(one)) as Sha256Hex);
+    pass(5_001);
+    expect(await values()).toEqual(["no_skills", "no_skills"]);
+    await lift();
+    pass(5_001);
+    expect(await values()).toEqual([one.answer, one.answer]);
+  });
+});
+
+describe("a caller's traceparent", () => {
+  it("reaches the publishers that the operator chose, and no other", async () => {
+    const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const { token } = await addClient();
+    for (const forwardTrace of [true, false]) {
+      const { host, origin } = await startPublisher({ pin: "off", forwardTrace });
+      const source = `registerTool({ name: "t", handler: () => host.fetchOrigin("/api/trace").body });`;
+      const sha256 = await hashText(source);
+      const line = `- [t](): T <!-- skill: ${JSON.stringify({ tool: "/t.js", tool_sha256: sha256 })} -->`;
+      const files = { "/llms.txt": `# T\n\n## Skills\n\n${line}\n`, "/t.js": source };
+      await fetch(`https://${host}/__files`, { method: "PUT", body: JSON.stringify(files) });
+      const params = { name: "t", arguments: {}, _meta: { traceparent: TRACE } };
+      const answer = await rpc(mcp(origin), "tools/call", { token, params });
+      expect(await answer.json()).toMatchObject({
+        result: { structuredContent: { result: forwardTrace ? TRACE : "none" } },
+      });
+    }
+  });
+});
+
+async function hashText(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -208,6 +208,13 @@ describe("code that changed", () => {
     expect([...served(catalog), ...withheld(catalog)]).toEqual(["other o awaiting_approval"]);
   });
 
+  it("and cannot be had is held too, last, and under hold alone", () => {
+    const rejected = [{ scope: null, name: "sum", subject: "skill", code: "hash_mismatch", message: "" }] as const;
+    const broken = release([skill("other", "o")], { held: [skill("sum", "b")], rejected });
+    expect(served(admit(broken, pinned("hold", ["b"]), NOW))).toEqual(["sum b"]);
+    expect(served(admit(broken, pinned("off", ["b"]), NOW))).toEqual(["other o"]);
+  });
+
   it("runs nowhere once its hash is revoked, in any mode, and no older version takes its place", () => {
     const revoked = (version: string) => ({ trust: trustWith({ revokedHashes: new Set([sha(version)]) }) });
     for (const mode of ["off", "advisory", "enforcing"] as const) {

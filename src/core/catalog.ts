@@ -144,11 +144,13 @@ interface Line {
   readonly current: ReleaseSkill | null;
 }
 
-/** In document order; those without a current version last, since a release does not say where they stood. */
-function linesOf({ skills, held }: Release): readonly Line[] {
+/** In document order; of those that were rejected the held ones, last, since a release does not say where they stood. */
+function linesOf({ skills, held, rejected }: Release): readonly Line[] {
   const lines = new Map<string, Line>();
   for (const current of skills) lines.set(skillKey(current), { key: skillKey(current), current });
-  for (const key of held.map(skillKey)) if (!lines.has(key)) lines.set(key, { key, current: null });
+  if (held.every((skill) => lines.has(skillKey(skill)))) return [...lines.values()];
+  const listed = new Set(rejected.filter(({ subject }) => subject === "skill").map(skillKey));
+  for (const key of held.map(skillKey)) if (listed.has(key) && !lines.has(key)) lines.set(key, { key, current: null });
   return [...lines.values()];
 }
 

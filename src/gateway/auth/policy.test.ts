@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { trustWith } from "../../core/attestation/fixture/policies.ts";
+import { embeddedTrustRoot } from "../../core/attestation/trust-root.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { GatewayTrust, OriginDecisions } from "../trust/decisions.ts";
 import { type OriginRow, PolicyCache, type PolicyReader } from "./policy.ts";
@@ -23,7 +24,7 @@ function decisionsOf(version: number): OriginDecisions {
 }
 
 function trustOf(version: number): GatewayTrust {
-  return { version, trust: trustWith(), trustRoot: { id: "root", json: {} } };
+  return { version, trust: trustWith(), trustRoot: embeddedTrustRoot() };
 }
 
 /** A database in memory behind the reader's border, with a clock that the test turns. */

@@ -1,9 +1,11 @@
 import { desc, isNull, sql } from "drizzle-orm";
 import { readAttestations } from "../../core/attestation/read.ts";
 import type { Reviewer } from "../../core/attestation/reviewer.ts";
+import { embeddedTrustRoot, type TrustRoot } from "../../core/attestation/trust-root.ts";
+import { canonicalJson } from "../../core/canonical-json.ts";
 import { type StoredAttestation, skillKey } from "../../core/catalog.ts";
-import type { Sha256Hex } from "../../core/integrity.ts";
-import type { Json } from "../../core/json.ts";
+import { type Sha256Hex, sha256Hex } from "../../core/integrity.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { approvedVersions } from "../registry/approved.ts";
 import type { Registry } from "../registry/database.ts";
@@ -79,7 +81,7 @@ export async function readGatewayTrust(registry: Registry): Promise<GatewayTrust
       .from(revocations)
       .where(isNull(revocations.liftedAt)),
   ]);
-  const trustRoot = { id: "embedded", json: {} };
+  const trustRoot = await trustRootOf(state?.trustRoot ?? null);
   const subjects = (kind: "attestation" | "hash") =>
     new Set(revoked.filter((row) => row.kind === kind).map(({ subject }) => subject as Sha256Hex));
   return {
@@ -92,6 +94,13 @@ export async function readGatewayTrust(registry: Registry): Promise<GatewayTrust
       trustRootId: trustRoot.id,
     },
   };
+}
+
+/** What is stored was read and judged before. */
+async function trustRootOf(stored: string | null): Promise<TrustRoot> {
+  if (stored === null) return embeddedTrustRoot();
+  const json = JSON.parse(stored) as JsonObject;
+  return { id: await sha256Hex(new TextEncoder().encode(canonicalJson(json))), json };
 }
 
 function toReviewer(row: typeof reviewers.$inferSelect): Reviewer {

@@ -38,11 +38,15 @@ export async function readAttestationsFile(file: string, terminal: Pick<Terminal
 }
 
 /** Writes a file whole or not at all. @throws {CommandError} `bad_file`. */
-export async function writeWhole(file: string, text: string, { cwd }: Pick<Terminal, "cwd">): Promise<void> {
+export async function writeWhole(
+  file: string,
+  content: string | Uint8Array,
+  { cwd }: Pick<Terminal, "cwd">,
+): Promise<void> {
   const path = resolve(cwd, file);
   const partial = `${path}.${process.pid}.partial`;
   try {
-    await writeFile(partial, text);
+    await writeFile(partial, content);
     await rename(partial, path);
   } catch (error) {
     throw new CommandError("bad_file", `The file ${file} cannot be written (${errorCode(error)}).`);

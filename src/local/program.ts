@@ -3,6 +3,7 @@ import { VERSION } from "../core/version.ts";
 import { attestCommand } from "./attest/command.ts";
 import { CommandError } from "./command-error.ts";
 import { lintCommand } from "./lint/command.ts";
+import { memoryCommand } from "./memory-build.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
 const NAME = "skillgate";
@@ -34,11 +35,14 @@ export async function runSkillgate(args: readonly string[], terminal: Omit<Termi
 
 function createProgram(terminal: Terminal): Command {
   const program = new Command(NAME)
-    .description("Checks publishers of executable skills, and signs what a reviewer vouches for.")
+    .description(
+      "Checks publishers of executable skills, signs what a reviewer vouches for, and builds what tools search.",
+    )
     .version(VERSION, "-v, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addCommand(lintCommand(terminal))
-    .addCommand(attestCommand(terminal));
+    .addCommand(attestCommand(terminal))
+    .addCommand(memoryCommand(terminal));
   for (const command of withSubcommands(program)) {
     command
       .exitOverride()

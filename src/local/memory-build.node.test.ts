@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { runSkillgate } from "./program.ts";
+import { run } from "./fixture/running.ts";
 
 let folder: string;
 
@@ -21,25 +21,15 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function skillgate(...args: string[]) {
-  const [printed, reported]: [string[], string[]] = [[], []];
-  const code = await runSkillgate(args, {
-    print: (line) => void printed.push(line),
-    report: (line) => void reported.push(line),
-    env: {},
-    cwd: folder,
-    now: Date.now,
-  });
-  return { code, printed: printed.join("\n"), reported: reported.join("\n") };
-}
+const skillgate = (...args: string[]) => run(args, { cwd: folder });
 
 it("writes the snapshot, prints its line for llms.txt, and finds it current until a file changes", async () => {
   const built = await skillgate("memory", "build", "docs", "--out", "notes.json");
   expect(built).toMatchObject({
     code: 0,
-    reported: expect.stringMatching(/^2 documents, 2 chunks of \d+ to \d+ characters/),
+    stderr: expect.stringMatching(/^2 documents, 2 chunks of \d+ to \d+ characters/),
   });
-  const line = /^<!-- skills-memory: (\{.*\}) -->$/.exec(built.printed)?.[1] ?? "";
+  const line = /^<!-- skills-memory: (\{.*\}) -->$/.exec(built.stdout)?.[1] ?? "";
   const snapshot = await readFile(join(folder, "notes.json"), "utf8");
   expect(JSON.parse(snapshot).map(({ id }: { id: string }) => id)).toEqual(["faq#0", "guide/install#0"]);
   const { hash } = await import("node:crypto");
@@ -55,7 +45,7 @@ it("writes the snapshot, prints its line for llms.txt, and finds it current unti
     "# Questions\n\nWhat else is there to ask about all of these things?\n",
   );
   const stale = await skillgate("memory", "build", "docs", "--out", "notes.json", "--check");
-  expect(stale).toMatchObject({ code: 1, reported: expect.stringContaining("notes.json is not what docs gives") });
+  expect(stale).toMatchObject({ code: 1, stderr: expect.stringContaining("notes.json is not what docs gives") });
   expect(await readFile(join(folder, "notes.json"), "utf8")).toBe(snapshot);
 });
 
@@ -65,19 +55,19 @@ it("passes over hidden folders, packages and links", async () => {
     await writeFile(join(folder, "docs", name, "x.md"), "not to be searched, whatever else is");
   }
   await symlink(join(folder, "docs/faq.markdown"), join(folder, "docs/link.md"));
-  expect((await skillgate("memory", "build", "docs")).reported).toMatch(/^2 documents/);
+  expect((await skillgate("memory", "build", "docs")).stderr).toMatch(/^2 documents/);
 });
 
 it("says what is wrong with a folder or a file", async () => {
   expect(await skillgate("memory", "build", "absent")).toMatchObject({
     code: 2,
-    reported: expect.stringContaining("absent cannot be read"),
+    stderr: expect.stringContaining("absent cannot be read"),
   });
   await mkdir(join(folder, "empty"));
-  expect((await skillgate("memory", "build", "empty")).reported).toContain("holds no Markdown file");
+  expect((await skillgate("memory", "build", "empty")).stderr).toContain("holds no Markdown file");
   await writeFile(join(folder, "docs/bad.md"), "---\na: b: c\n---\n");
-  expect((await skillgate("memory", "build", "docs")).reported).toContain("front matter of bad.md is not YAML");
+  expect((await skillgate("memory", "build", "docs")).stderr).toContain("front matter of bad.md is not YAML");
   await writeFile(join(folder, "docs/bad.md"), Uint8Array.of(0xff));
-  expect((await skillgate("memory", "build", "docs")).reported).toContain("is not valid UTF-8");
+  expect((await skillgate("memory", "build", "docs")).stderr).toContain("is not valid UTF-8");
   expect((await skillgate("memory")).code).toBe(2);
 });

@@ -4,6 +4,7 @@ export type CommandErrorCode =
   | "bad_origin"
   | "bad_file"
   | "bad_key"
+  | "bad_value"
   | "bad_date"
   | "bad_reviewer"
   | "file_exists"
@@ -21,6 +22,7 @@ const USAGE: ReadonlySet<CommandErrorCode> = new Set([
   "bad_origin",
   "bad_file",
   "bad_key",
+  "bad_value",
   "bad_date",
   "bad_reviewer",
   "file_exists",

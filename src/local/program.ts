@@ -4,6 +4,7 @@ import { attestCommand } from "./attest/command.ts";
 import { CommandError } from "./command-error.ts";
 import { lintCommand } from "./lint/command.ts";
 import { memoryCommand } from "./memory-build.ts";
+import { importCommand } from "./moving-in/command.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
 const NAME = "skillgate";
@@ -36,13 +37,14 @@ export async function runSkillgate(args: readonly string[], terminal: Omit<Termi
 function createProgram(terminal: Terminal): Command {
   const program = new Command(NAME)
     .description(
-      "Checks publishers of executable skills, signs what a reviewer vouches for, and builds what tools search.",
+      "Checks publishers of executable skills, signs for them, builds their snapshots, and moves into a gateway.",
     )
     .version(VERSION, "-v, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addCommand(lintCommand(terminal))
     .addCommand(attestCommand(terminal))
-    .addCommand(memoryCommand(terminal));
+    .addCommand(memoryCommand(terminal))
+    .addCommand(importCommand(terminal));
   for (const command of withSubcommands(program)) {
     command
       .exitOverride()

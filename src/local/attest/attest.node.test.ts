@@ -1,11 +1,10 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { adder, type Publisher, sha256Of } from "../../core/discovery/fixture/publisher.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { startLoopbackGateway } from "../fixture/loopback-gateway.ts";
 import { type LoopbackPublisher, startLoopbackPublisher } from "../fixture/loopback-publisher.ts";
 import { NOON, run } from "../fixture/running.ts";
 
@@ -210,33 +209,34 @@ describe("sign, before the site is published", () => {
 
 describe("sign --upload", () => {
   it("posts the array with the operator's token, which nobody gets to see", async () => {
-    const asked: { path: string | undefined; token: string | undefined; body: string }[] = [];
-    let answer: readonly [number, string] = [200, '{"accepted":1}'];
-    const server = createServer(async (request, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      const { url: path, headers } = request;
-      asked.push({ path, token: headers.authorization, body: Buffer.concat(chunks).toString() });
-      response.writeHead(answer[0], { "content-type": "application/json" }).end(answer[1]);
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const gateway = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const upload = ["attest", "sign", publisher.origin, "sum", "--key", "key.json", "--days", "1", "--upload", gateway];
+    const gateway = await startLoopbackGateway();
+    gateway.answer(200, '{"accepted":1}');
+    const upload = [
+      "attest",
+      "sign",
+      publisher.origin,
+      "sum",
+      "--key",
+      "key.json",
+      "--days",
+      "1",
+      "--upload",
+      gateway.url,
+    ];
     const env = { SKILLGATE_ADMIN_TOKEN: TOKEN };
     const ran = await run(upload, { cwd, env });
     expect(ran.code).toBe(0);
     expect(JSON.parse(ran.stdout)).toEqual({ accepted: 1 });
-    expect(asked).toMatchObject([{ path: "/admin/api/v1/attestations", token: `Bearer ${TOKEN}` }]);
-    expect(JSON.parse(asked[0]?.body ?? "")).toMatchObject([{ skill: "sum", attester: "human:ada" }]);
+    const body = [{ skill: "sum", attester: "human:ada" }];
+    expect(gateway.asked).toMatchObject([{ path: "/admin/api/v1/attestations", token: `Bearer ${TOKEN}`, body }]);
 
-    answer = [401, JSON.stringify({ code: "unauthorized", detail: "The token is not known." })];
+    gateway.answer(401, JSON.stringify({ code: "unauthorized", detail: "The token is not known." }));
     const refused = await run(upload, { cwd, env });
     expect([refused.code, refused.stdout]).toEqual([1, ""]);
     expect(refused.stderr).toContain("gateway_refused: The gateway answered 401 to POST /attestations: unauthorized");
-    answer = [502, "<html>"];
+    gateway.answer(502, "<html>");
     expect((await run(upload, { cwd, env })).stderr).toContain("gateway_refused: The gateway answered 502");
-    server.close();
-    server.closeAllConnections();
+    await gateway[Symbol.asyncDispose]();
     expect((await run(upload, { cwd, env })).stderr).toContain("gateway_unreachable");
     expect(JSON.stringify([ran, refused])).not.toContain(TOKEN);
   });

@@ -7,6 +7,7 @@ import { embeddedTrustRoot } from "./attestation/trust-root.ts";
 import { openQuestions, type Trust } from "./attestation/verdict.ts";
 import { type ApprovedVersion, admit, type Catalog, type Policy, skillKey } from "./catalog.ts";
 import type { Release, ReleaseSkill } from "./discovery/release.ts";
+import { NO_INDEX } from "./discovery/skills-index.ts";
 import type { Sha256Hex } from "./integrity.ts";
 import type { CanonicalOrigin } from "./origin.ts";
 import { toPublicName } from "./skill.ts";
@@ -22,7 +23,7 @@ function skill(name: string, version = "a", scope: string | null = null): Releas
 }
 
 function release(skills: readonly ReleaseSkill[], more: Partial<Release> = {}): Release {
-  const nothing = { memories: [], prose: [], held: [], attestations: [], facts: [], rejected: [] };
+  const nothing = { memories: [], prose: [], held: [], attestations: [], facts: [], index: NO_INDEX, rejected: [] };
   return { origin: ORIGIN, fetchedAt: 5, skills, ...nothing, ...more };
 }
 

@@ -1,7 +1,7 @@
-import type { Catalog, CatalogSkill } from "./catalog.ts";
+import type { CatalogSkill } from "./catalog.ts";
 import type { ReleaseSkill } from "./discovery/release.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
-import type { ListedResource, ListedTool } from "./mcp/provider.ts";
+import type { ListedTool } from "./mcp/provider.ts";
 import { plainSchema } from "./schema/plain.ts";
 
 /** A release lives as long as its isolate's cache keeps it, and what was made of its skills with it. */
@@ -44,27 +44,6 @@ function describe(skill: ReleaseSkill): ListedTool {
     ...(plainOutput === null ? {} : { outputSchema: withObjectProperties(plainOutput) }),
     ...(annotations === undefined ? {} : { annotations: cleanAnnotations(annotations) }),
   };
-}
-
-/** The recipes of a catalog as MCP resources (Executable Skills v0.5: `skill://` and the public name). */
-export function listRecipes({ skills }: Catalog): ListedResource[] {
-  return skills.flatMap(({ skill }) => {
-    if (skill.recipe === null) return [];
-    const { text } = skill.recipe;
-    return {
-      uri: recipeUri(skill.publicName),
-      name: `${skill.publicName} — SKILL.md`,
-      ...(skill.description === "" ? {} : { description: skill.description }),
-      mimeType: RECIPE_TYPE,
-      size: new TextEncoder().encode(text).length,
-    };
-  });
-}
-
-export const RECIPE_TYPE = "text/markdown";
-
-export function recipeUri(publicName: string): string {
-  return `skill://${publicName}`;
 }
 
 function withObjectProperties(schema: JsonObject): JsonObject {

@@ -137,7 +137,7 @@ describe("lists", () => {
     const skills = words.map((name) => ({ name, source: returning(name, `[args.n, "${name}"]`), recipe: `# ${name}` }));
     const scoped = { name: "__proto__", scope: "constructor", source: returning("__proto__", "'scoped'") };
     const { provider, call } = await serve([...skills, scoped]);
-    expect(provider.tools.map(({ name }) => name)).toEqual([...words, "constructor____proto__"]);
+    expect(provider.tools.map(({ name }) => name)).toEqual([...words, "constructor____proto__", "get_skill_guide"]);
     for (const name of words) {
       expect(textOf(await call(name, { n: 1 }))).toBe(JSON.stringify([1, name]));
       expect(await provider.readResource(`skill://${name}`, contextOf("legacy"))).toMatchObject([

@@ -1,4 +1,5 @@
 import type { Catalog, CatalogSkill } from "./catalog.ts";
+import type { UnverifiedRecipes } from "./discovery/release.ts";
 import { createFetchOrigin } from "./fetch/fetch-origin.ts";
 import type { OriginFetcher } from "./fetch/origin-fetch.ts";
 import { decodeUtf8, type Sha256Hex } from "./integrity.ts";
@@ -14,14 +15,24 @@ import type { Sandbox, Tenant } from "./sandbox/sandbox.ts";
 import { type CompiledSchema, compileSchema } from "./schema/compile.ts";
 import { SchemaError } from "./schema/schema-error.ts";
 import { type Evaluation, validateValue } from "./schema/validate.ts";
-import { listRecipes, listTool, RECIPE_TYPE, recipeUri } from "./serve-listing.ts";
-import type { ToolDefinition } from "./skill.ts";
+import { listTool } from "./serve-listing.ts";
+import {
+  callGuide,
+  guideTool,
+  listRecipe,
+  readRecipe,
+  recipeUri,
+  type ServedRecipe,
+  servedRecipes,
+} from "./serve-recipes.ts";
+import { GUIDE_TOOL, type ToolDefinition } from "./skill.ts";
 
 /** One finished tool call, for the log. Neither arguments nor results are in it. */
 export interface CallReport {
   /** Public name. */
   readonly tool: string;
-  readonly toolSha256: Sha256Hex;
+  /** `null` for the runtime's own tool. */
+  readonly toolSha256: Sha256Hex | null;
   readonly code: CallReportCode;
   /** Sandbox gas of the handler and of the validation of its arguments and result. */
   readonly gasUsed: number;
@@ -34,6 +45,7 @@ export type CallReportCode =
   | "invalid_result"
   | "unusable_schema"
   | "unavailable"
+  | "unknown_recipe"
   | GuestErrorCode;
 
 export interface ProviderOptions {
@@ -48,6 +60,8 @@ export interface ProviderOptions {
   readonly client?: string;
   /** Sends the caller's W3C `traceparent` (`params._meta`) along with `host.fetchOrigin`. Default: no. */
   readonly forwardTrace?: boolean;
+  /** Recipes whose hash nobody declares are listed only where they are offered. Default: `withhold`. */
+  readonly unverifiedRecipes?: UnverifiedRecipes;
   /** How long a client may keep the lists, milliseconds. Default: the 15 s in which a release is fresh. */
   readonly ttlMs?: number;
   readonly onCall?: (report: CallReport) => void;
@@ -56,7 +70,8 @@ export interface ProviderOptions {
 }
 
 /**
- * Makes a catalog speak MCP: its skills are tools under their public names, its recipes are resources.
+ * Makes a catalog speak MCP: its skills are tools under their public names, its recipes are resources, and where there are recipes a
+ * tool of the runtime's own, `get_skill_guide`, hands them out too.
  *
  * A call validates the arguments against the `inputSchema`, runs the handler in the sandbox and checks the result against
  * the `outputSchema`, where there is one. Whatever goes wrong in these is a tool error (`isError: true`) with an English
@@ -66,21 +81,22 @@ export interface ProviderOptions {
  * `callTool` rejects with `PoolExhausted` when no sandbox came free.
  */
 export function createProvider(catalog: Catalog, options: ProviderOptions): Provider {
-  const { serverInfo, ttlMs = 15_000 } = options;
-  const contents = contentsOf(catalog);
+  const { serverInfo, ttlMs = 15_000, unverifiedRecipes = "withhold" } = options;
+  const contents = contentsOf(catalog, unverifiedRecipes);
   return {
     serverInfo,
     get tools() {
-      contents.tools ??= catalog.skills.map(listTool);
+      contents.tools ??= listTools(catalog, contents.recipes);
       return contents.tools;
     },
     get resources() {
-      contents.resources ??= listRecipes(catalog);
+      contents.resources ??= [...contents.recipes.values()].map(listRecipe);
       return contents.resources;
     },
     resourceTemplates: [],
     ttlMs,
     async callTool(name, args, context) {
+      if (name === GUIDE_TOOL && contents.recipes.size > 0) return reportGuide(options, contents.recipes, args);
       const entry = contents.skills.get(name);
       if (entry === undefined) return toolError(`Unknown tool: ${name}`);
       const runtime = createRuntime(catalog, entry.skill.scope, options, context);
@@ -88,7 +104,7 @@ export function createProvider(catalog: Catalog, options: ProviderOptions): Prov
     },
     async readResource(uri) {
       const recipe = contents.recipes.get(uri);
-      return recipe ? [{ uri, mimeType: RECIPE_TYPE, text: recipe.text }] : null;
+      return recipe === undefined ? null : [readRecipe(recipe)];
     },
   };
 }
@@ -98,25 +114,40 @@ interface CatalogContents {
   /** By public name. */
   readonly skills: ReadonlyMap<string, CatalogSkill>;
   /** By URI. */
-  readonly recipes: ReadonlyMap<string, CatalogSkill["skill"]["recipe"]>;
+  readonly recipes: ReadonlyMap<string, ServedRecipe>;
   /** Made when a request first needs them. */
   tools?: readonly ListedTool[];
   resources?: readonly ListedResource[];
 }
 
-const knownContents = new WeakMap<Catalog, CatalogContents>();
+const knownContents: Readonly<Record<UnverifiedRecipes, WeakMap<Catalog, CatalogContents>>> = {
+  withhold: new WeakMap(),
+  offer: new WeakMap(),
+};
 
-function contentsOf(catalog: Catalog): CatalogContents {
-  let contents = knownContents.get(catalog);
+function contentsOf(catalog: Catalog, unverified: UnverifiedRecipes): CatalogContents {
+  let contents = knownContents[unverified].get(catalog);
   if (contents === undefined) {
-    const { skills } = catalog;
+    const recipes = servedRecipes(catalog, unverified);
     contents = {
-      skills: new Map(skills.map((entry) => [entry.skill.publicName, entry])),
-      recipes: new Map(skills.map(({ skill }) => [recipeUri(skill.publicName), skill.recipe])),
+      skills: new Map(catalog.skills.map((entry) => [entry.skill.publicName, entry])),
+      recipes: new Map(recipes.map((recipe) => [recipeUri(recipe.publicName), recipe])),
     };
-    knownContents.set(catalog, contents);
+    knownContents[unverified].set(catalog, contents);
   }
   return contents;
+}
+
+function listTools({ skills }: Catalog, recipes: CatalogContents["recipes"]): readonly ListedTool[] {
+  const tools = skills.map(listTool);
+  return recipes.size === 0 ? tools : [...tools, guideTool([...recipes.values()])];
+}
+
+/** The guide costs no gas and never waits. */
+function reportGuide({ onCall }: ProviderOptions, recipes: CatalogContents["recipes"], args: JsonObject): ToolResult {
+  const { code, result } = callGuide(recipes, args);
+  onCall?.({ tool: GUIDE_TOOL, toolSha256: null, code, gasUsed: 0, durationMs: 0 });
+  return result;
 }
 
 interface Runtime {

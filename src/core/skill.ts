@@ -11,6 +11,9 @@ export interface SkillId {
   readonly name: string;
 }
 
+/** The tool by which the runtime itself hands out recipes; no skill may have this public name. */
+export const GUIDE_TOOL = "get_skill_guide" as PublicName;
+
 /** Joins scope and name at the host boundary; hashes and attestations never see the result (Executable Skills v0.5 §2.5). */
 export function toPublicName({ scope, name }: SkillId): PublicName {
   return (scope === null ? name : `${scope}__${name}`) as PublicName;

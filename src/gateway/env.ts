@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { UnverifiedRecipes } from "../core/discovery/release.ts";
 import {
   DEFAULT_DISCOVERY_LIMITS,
   DEFAULT_SANDBOX_LIMITS,
@@ -24,6 +25,8 @@ export interface Env {
 export interface Settings {
   /** What a missing or failing attestation means for origins without a mode of their own. */
   readonly attestationMode: "off" | "advisory" | "enforcing";
+  /** Recipes whose hash nobody declares are left out, or offered with a warning. */
+  readonly unverifiedRecipes: UnverifiedRecipes;
   readonly sandboxEngine: "auto" | "jspi" | "asyncify";
   readonly discovery: DiscoveryLimits;
   readonly sandbox: SandboxLimits;
@@ -131,6 +134,7 @@ const WASM_PAGE = 65_536;
 /** Every setting by its name in the environment. Budgets and their defaults: src/core/limits.ts. */
 const SETTINGS = z.object({
   ATTESTATION_MODE: oneOf(["off", "advisory", "enforcing"], "advisory"),
+  UNVERIFIED_RECIPES: oneOf(["withhold", "offer"], "withhold"),
   SANDBOX_ENGINE: oneOf(["auto", "jspi", "asyncify"], "auto"),
   SERVER_TIMING: oneOf(["true", "false"], "false"),
   ALLOW_LOOPBACK_ORIGINS: oneOf(["true", "false"], "false"),
@@ -240,6 +244,7 @@ function parseSettings(env: Env): SettingsResult {
     ok: true,
     settings: {
       attestationMode: value.ATTESTATION_MODE,
+      unverifiedRecipes: value.UNVERIFIED_RECIPES,
       sandboxEngine: value.SANDBOX_ENGINE,
       maxBodyBytes: value.MAX_BODY_BYTES,
       staleIfErrorMs: value.STALE_IF_ERROR_S * 1000,

@@ -117,6 +117,7 @@ export const serveMcp: Step = (c) => {
     serverInfo: SERVER_INFO,
     client: clientId,
     forwardTrace: c.get("originPolicy").decisions.forwardTrace,
+    unverifiedRecipes: settings.unverifiedRecipes,
     onCall: (report) => {
       noteOutcome(log, report);
       clientGas.charge(clientId, report.gasUsed, Date.now());

@@ -53,7 +53,7 @@ describe.each(CLIENTS)("$name", ({ version, slow, connect }) => {
   it.each(forms("query", "path"))("lists and calls the tools of demo, addressed by %s", async (form) => {
     const client = await connected(connect, stack.origins.demo, form);
     expect(client.protocolVersion).toBe(version);
-    expect(await client.listTools()).toEqual(["sum_numbers", "server_time"]);
+    expect(await client.listTools()).toEqual(["sum_numbers", "server_time", "get_skill_guide"]);
 
     expect(await client.callTool("sum_numbers", { a: 40, b: 2 })).toMatchObject({
       content: [{ type: "text", text: "42" }],
@@ -68,7 +68,8 @@ describe.each(CLIENTS)("$name", ({ version, slow, connect }) => {
     "lists and calls the tools of bookstore, addressed by %s, without the corrupt one",
     async (form) => {
       const client = await connected(connect, stack.origins.bookstore, form);
-      expect(await client.listTools()).toEqual(["search_catalog", "get_book", "stock_report", "create_order"]);
+      const skills = ["search_catalog", "get_book", "stock_report", "create_order"];
+      expect(await client.listTools()).toEqual([...skills, "get_skill_guide"]);
 
       const found = await client.callTool("search_catalog", { limit: 1 });
       expect(found.isError ?? false).toBe(false);
@@ -81,7 +82,7 @@ describe.each(CLIENTS)("$name", ({ version, slow, connect }) => {
     },
   );
 
-  it("lists and reads the recipes of bookstore", async () => {
+  it("lists and reads the recipes of bookstore, and is given them by the guide too", async () => {
     const client = await connected(connect, stack.origins.bookstore, "query");
     expect(await client.listResources()).toEqual([
       "skill://search_catalog",
@@ -89,7 +90,11 @@ describe.each(CLIENTS)("$name", ({ version, slow, connect }) => {
       "skill://stock_report",
       "skill://create_order",
     ]);
-    expect(await client.readResource("skill://create_order")).toBe(await recipe("bookstore", "create_order"));
+    const text = await recipe("bookstore", "create_order");
+    expect(await client.readResource("skill://create_order")).toBe(text);
+    expect(await client.callTool("get_skill_guide", { name: "create_order" })).toMatchObject({
+      content: [{ type: "text", text }],
+    });
   });
 
   it("is told why arguments are refused", async () => {

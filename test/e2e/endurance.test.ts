@@ -102,7 +102,7 @@ async function oneOfMany(caller: Caller, stack: Stack, index: number): Promise<v
     case 1:
       return search(caller, bookstore);
     case 2:
-      expect((await caller.send(bookstore, "tools/list")).body?.result?.tools).toHaveLength(4);
+      expect((await caller.send(bookstore, "tools/list")).body?.result?.tools).toHaveLength(5);
       return;
     case 3:
       expect(await caller.failure(demo, "sum_numbers", { a: 1 })).toContain("Invalid arguments");

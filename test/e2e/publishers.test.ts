@@ -64,7 +64,7 @@ async function listed(origin: string): Promise<string[]> {
 describe("demo", () => {
   it("adds and tells the time", async () => {
     const { demo } = stack.origins;
-    expect(await listed(demo)).toEqual(["sum_numbers", "server_time"]);
+    expect(await listed(demo)).toEqual(["sum_numbers", "server_time", "get_skill_guide"]);
     expect((await call(demo, "sum_numbers", { a: 2, b: 3 })).structuredContent).toEqual({ result: 5 });
     expect((await call(demo, "server_time")).structuredContent).toEqual({
       now: expect.stringMatching(/^\d{4}-.*Z$/),
@@ -80,12 +80,13 @@ describe("demo", () => {
 });
 
 describe("bookstore", () => {
-  it("lists four skills and rejects the corrupt one by its hash", async () => {
+  it("lists four skills and the guide to them, and rejects the corrupt one by its hash", async () => {
     expect(await listed(stack.origins.bookstore)).toEqual([
       "search_catalog",
       "get_book",
       "stock_report",
       "create_order",
+      "get_skill_guide",
     ]);
     expect(stack.probes.bookstore.rejected).toMatchObject([{ name: "corrupt_skill", code: "hash_mismatch" }]);
   });

@@ -5,6 +5,7 @@ import { LARGE_DEFINITIONS, SMALL_DEFINITION } from "./definitions.ts";
 import { edges, outcome, run } from "./fixture/discovering.ts";
 import { adder, Publisher, script } from "./fixture/publisher.ts";
 import { createTestSandbox } from "./fixture/workerd-sandbox.ts";
+import { INDEX_SCHEMA } from "./skills-index.ts";
 
 const KIB = 1024;
 const padded = (text: string, length: number, filler = " ") => text + filler.repeat(length - text.length);
@@ -36,6 +37,13 @@ it("[budget:SKILL.md] takes 256 KiB and no byte more", async () => {
     const release = run(publisher);
     expect(await outcome(release)).toBe(expected);
     expect((await release).skills).toHaveLength(1);
+    const undeclared = new Publisher();
+    await undeclared.skill({
+      name: "one",
+      recipe: padded("#", 256 * KIB + past),
+      metadata: { sha256: undefined },
+    });
+    expect(await outcome(run(undeclared, {}, { unverifiedRecipes: "offer" }))).toBe(expected);
   }
 });
 
@@ -43,7 +51,10 @@ it("[budget:index.json] takes 256 KiB and no byte more", async () => {
   for (const [past, expected] of edges("index too_large")) {
     const publisher = new Publisher();
     await publisher.skill({ name: "one" });
-    publisher.put("/.well-known/agent-skills/index.json", padded('{"skills":[]}', 256 * KIB + past));
+    publisher.put(
+      "/.well-known/agent-skills/index.json",
+      padded(`{"$schema":"${INDEX_SCHEMA}","skills":[]}`, 256 * KIB + past),
+    );
     const release = run(publisher);
     expect(await outcome(release)).toBe(expected);
     expect((await release).skills).toHaveLength(1);

@@ -218,40 +218,6 @@ describe("one broken skill harms only itself", () => {
   });
 });
 
-describe("recipes", () => {
-  it("[10.2-unverified-recipe] without a declared hash are left out, and the tool stays", async () => {
-    const publisher = new Publisher();
-    await publisher.skill({ name: "one", recipe: "text", metadata: { sha256: undefined } });
-    const release = await run(publisher);
-    expect(release.skills[0]?.recipe).toBeNull();
-    expect(codes(release)).toEqual(["recipe one no_declared_hash"]);
-    expect(publisher.requests).not.toContain("/skills/root/one/SKILL.md");
-  });
-
-  it("with another hash, a bad link or bad text are left out, and the tools stay", async () => {
-    const publisher = new Publisher();
-    await publisher.skill({ name: "hash", recipe: "text", metadata: { sha256: "0".repeat(64) } });
-    await publisher.skill({ name: "form", recipe: "text", metadata: { sha256: "xyz" } });
-    await publisher.skill({ name: "text", recipe: new Uint8Array([0xff]) });
-    publisher.line(
-      `- [away](https://evil.example/SKILL.md): x <!-- skill: ${JSON.stringify({
-        tool: "/skills/root/away/tool.js",
-        tool_sha256: await sha256Of(adder("away")),
-        sha256: "0".repeat(64),
-      })} -->`,
-    );
-    publisher.put("/skills/root/away/tool.js", adder("away"));
-    const release = await run(publisher);
-    expect(names(release)).toEqual(["hash", "form", "text", "away"]);
-    expect(codes(release)).toEqual([
-      "recipe hash hash_mismatch",
-      "recipe form bad_hash",
-      "recipe text bad_encoding",
-      "recipe away outside_origin",
-    ]);
-  });
-});
-
 describe("exact bytes", () => {
   it("[10.2-bom] a byte order mark is part of the hash and not of the script", async () => {
     const publisher = new Publisher();

@@ -11,12 +11,13 @@ import { DefinitionReader } from "./definitions.ts";
 import type { DiscoveryCache } from "./discovery-cache.ts";
 import { DiscoveryError, type DiscoveryFailureReason } from "./discovery-error.ts";
 import { Downloads, FETCHING_SHARE } from "./downloads.ts";
+import { isHtmlPage } from "./html-page.ts";
 import { ReleaseLedger } from "./ledger.ts";
 import { rejectionsOfText } from "./lines.ts";
 import { fetchMemories, keepMemories } from "./memories.ts";
-import type { Rejection, Release } from "./release.ts";
+import type { Rejection, Release, UnverifiedRecipes } from "./release.ts";
 import { fetchSkills, keepSkills } from "./skills.ts";
-import { INDEX_PATH, readIndex } from "./well-known.ts";
+import { INDEX_PATH, readIndex } from "./skills-index.ts";
 
 export interface DiscoverOptions {
   readonly origin: CanonicalOrigin;
@@ -29,6 +30,8 @@ export interface DiscoverOptions {
   readonly signal?: AbortSignal;
   /** Gas for reading one definition. Default: the sandbox's default for a load. */
   readonly loadGas?: number;
+  /** Whether recipes whose hash nobody declares are fetched at all. Default: `withhold`. */
+  readonly unverifiedRecipes?: UnverifiedRecipes;
   /** Of this origin alone; used again, it spares the origin and the sandbox what did not change. */
   readonly cache?: DiscoveryCache;
   /** Bytes held under their SHA-256: they are not fetched. */
@@ -90,12 +93,11 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     downloads.askPastCaches();
     files = await fetchFilesAgain(options, downloads, files);
   }
-  const { text, unreadable, indexFile, attestationsFile, memories, skills } = files;
+  const { text, unreadable, index, attestationsFile, memories, skills } = files;
 
   const rejected: Rejection[] = [];
   const ledger = new ReleaseLedger(limits);
-  const index = readIndex(indexFile);
-  if (index.problem !== null) rejected.push(rejection("index", WHOLE_ORIGIN, index.problem));
+  for (const problem of index.problems) rejected.push(rejection("index", WHOLE_ORIGIN, problem));
   const attestations = await keepAttestations(attestationsFile, { ledger, limits, rejected });
   const keptMemories = keepMemories(memories, { ledger, limits, rejected });
   const definitions = new DefinitionReader({
@@ -107,7 +109,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     signal: reading,
     cache,
   });
-  const keptSkills = await keepSkills(skills, { index: index.entries, definitions, ledger, origin, limits, rejected });
+  const keptSkills = await keepSkills(skills, { index, definitions, ledger, limits, rejected });
   throwIfCancelled(options);
   cache?.turn(downloads.mismatched);
   return {
@@ -119,6 +121,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     held: [],
     attestations,
     facts: [],
+    index: index.report,
     rejected: [...unreadable, ...firstRejections(rejected)],
   };
 }
@@ -126,7 +129,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
 type Files = Awaited<ReturnType<typeof fetchFiles>>;
 
 async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
-  const { origin, limits } = options;
+  const { origin, limits, unverifiedRecipes = "withhold" } = options;
   const text = await fetchLlmsTxt(options, downloads);
   const unreadable = firstRejections(rejectionsOfText(text));
   if (text.skills.length === 0) {
@@ -136,14 +139,17 @@ async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
 
   // All are started in this order, in which the lanes serve them, before any is awaited.
   const context = { downloads, origin, limits };
-  const [indexFile, attestationsFile, memories, skills] = await Promise.all([
-    downloads.plain(new URL(`${origin}${INDEX_PATH}`), limits.indexBytes, "index.json"),
+  const indexRead = downloads
+    .plain(new URL(`${origin}${INDEX_PATH}`), limits.indexBytes, "index.json")
+    .then((file) => readIndex(file, origin));
+  const [index, attestationsFile, memories, skills] = await Promise.all([
+    indexRead,
     downloads.plain(new URL(`${origin}${ATTESTATIONS_PATH}`), limits.attestationsBytes, "attestations.json"),
     fetchMemories(text.memories, context),
-    fetchSkills(text.skills, context),
+    fetchSkills(text.skills, { ...context, index: indexRead, unverifiedRecipes }),
   ]);
   throwIfCancelled(options);
-  return { text, unreadable, indexFile, attestationsFile, memories, skills };
+  return { text, unreadable, index, attestationsFile, memories, skills };
 }
 
 /** What the second look gives; what the first one gave where `llms.txt` cannot be had twice. */
@@ -163,8 +169,8 @@ async function fetchLlmsTxt(options: DiscoverOptions, downloads: Downloads): Pro
   if (!file.ok) throw new DiscoveryError("discovery_failed", file.code as DiscoveryFailureReason, file.message);
   // Not strict: a stray byte in prose is no reason to lose an origin, and no hash is taken of this text.
   const text = new TextDecoder().decode(file.value);
-  // What hosts answer with 200 in place of a missing file or of a site under repair withdraws nothing.
-  if (/^\s*<(?:!doctype\s+html|html)\b/i.test(text)) {
+  // It withdraws nothing.
+  if (isHtmlPage(text)) {
     throw new DiscoveryError("discovery_failed", "bad_shape", "The file llms.txt is a page of HTML.");
   }
   return parseLlmsTxt(text);

@@ -110,6 +110,16 @@ export class Downloads {
     return pending;
   }
 
+  /** Fetches a file whose hash nobody declares; like verified ones, nothing more is started once they fill a release. */
+  undeclared(file: UndeclaredFile): Promise<Checked<Uint8Array>> {
+    return this.#inTurns(async (timeoutMs) => {
+      if (this.#held >= this.#options.limits.releaseBytes) return releaseFull(file.label, this.#options.limits);
+      const result = await this.#fetch(file, timeoutMs);
+      if (result.ok) this.#held += result.value.length;
+      return result;
+    });
+  }
+
   /** Runs several fetches one after the other in one of the lanes, so that their common budget holds while they arrive. */
   inOneLane<T>(task: (fetchVerified: LaneFetch) => Promise<T>): Promise<T> {
     return this.#limit(() => task((file, after) => this.#fetchDeclared(file, this.#shareOfTime(after))));
@@ -155,7 +165,7 @@ export class Downloads {
       return passed(download.value);
     }
     this.#mismatched.add(boundedKey(file));
-    return refused("hash_mismatch", `The SHA-256 of ${label} is ${actual}, but llms.txt declares ${sha256}.`);
+    return refused("hash_mismatch", `The SHA-256 of ${label} is ${actual}, but ${sha256} is declared.`);
   }
 
   #fetchDocument(file: UndeclaredFile, timeoutMs: number): Promise<Download> {

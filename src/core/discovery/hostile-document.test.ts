@@ -43,7 +43,7 @@ describe("a hostile document", () => {
     const release = await run(publisher);
     expect(names(release)).toEqual(["good"]);
     expect(release.prose.map(({ name }) => name)).toEqual(["a", "b"]);
-    expect(codes(release)).toEqual(["index  bad_shape", "attestations  missing_field"]);
+    expect(codes(release)).toEqual(["index  missing_schema", "index  bad_shape", "attestations  missing_field"]);
     expect(({} as { a?: number }).a).toBeUndefined();
   });
 
@@ -76,9 +76,9 @@ describe("a hostile document", () => {
     const release = await run(publisher);
     expect(names(release)).toEqual(["good"]);
     expect(new Set(codes(release))).toEqual(
-      new Set(["index  bad_shape", "attestations  not_an_object", "attestations  bad_shape"]),
+      new Set(["index  missing_schema", "index  bad_shape", "attestations  not_an_object", "attestations  bad_shape"]),
     );
-    expect(release.rejected).toHaveLength(102);
+    expect(release.rejected).toHaveLength(103);
   });
 
   it("of nested arrays without an end is bad JSON or a bad shape, and nothing overflows", async () => {

@@ -2,7 +2,7 @@ import { isSha256Hex, type Sha256Hex } from "../integrity.ts";
 import type { DiscoveryLimits } from "../limits.ts";
 import type { LlmsTxt, MemoryLine, SkillLine } from "../llmstxt/llmstxt.ts";
 import { type CanonicalOrigin, OriginError, resolvePublisherPath } from "../origin.ts";
-import { type PublicName, toPublicName } from "../skill.ts";
+import { GUIDE_TOOL, type PublicName, toPublicName } from "../skill.ts";
 import { type Checked, passed, type Refused, refused, rejection } from "./checked.ts";
 import type { DeclaredFile } from "./downloads.ts";
 import type { Rejection } from "./release.ts";
@@ -16,7 +16,13 @@ export interface Candidate {
   readonly publicName: PublicName;
   readonly tool: DeclaredFile;
   /** `null`: the line links no recipe. Refused: it does, but the recipe cannot be had; the tool can. */
-  readonly recipe: Checked<DeclaredFile> | null;
+  readonly recipe: Checked<LinkedRecipe> | null;
+}
+
+export interface LinkedRecipe {
+  readonly url: URL;
+  /** `null`: the line declares none. */
+  readonly sha256: Sha256Hex | null;
 }
 
 /** Checks one executable line; only the first `limits.skills` lines of a document come here. */
@@ -28,27 +34,30 @@ export function checkSkillLine(line: SkillLine, origin: CanonicalOrigin, limits:
       "The skill's public name (its scope, two underscores and its name) must be 1 to 128 of the characters A-Z a-z 0-9 _ . -.",
     );
   }
+  if (publicName === GUIDE_TOOL) {
+    return refused(
+      "reserved_name",
+      `The public name ${GUIDE_TOOL} belongs to the runtime's own tool, which hands out recipes.`,
+    );
+  }
   const tool = checkDeclared(origin, { path: line.tool, sha256: line.toolSha256 }, ["tool", "tool_sha256"]);
   if (!tool.ok) return tool;
   return passed({
     line,
     publicName,
     tool: { ...tool.value, maxBytes: limits.toolBytes, label: "tool.js" },
-    recipe: checkRecipe(line, origin, limits),
+    recipe: checkRecipe(line, origin),
   });
 }
 
-function checkRecipe(
-  { recipeUrl, recipeSha256 }: SkillLine,
-  origin: CanonicalOrigin,
-  limits: DiscoveryLimits,
-): Checked<DeclaredFile> | null {
+/** A recipe elsewhere would need the operator's consent, which nobody can give yet: it is `outside_origin` (core RFC §4.3). */
+function checkRecipe({ recipeUrl, recipeSha256 }: SkillLine, origin: CanonicalOrigin): Checked<LinkedRecipe> | null {
   if (recipeUrl === "") return null;
-  if (recipeSha256 === null) {
-    return refused("no_declared_hash", "The recipe declares no `sha256`, so it cannot be verified and is left out.");
+  if (recipeSha256 !== null) {
+    return checkDeclared(origin, { path: recipeUrl, sha256: recipeSha256 }, ["link", "sha256"]);
   }
-  const recipe = checkDeclared(origin, { path: recipeUrl, sha256: recipeSha256 }, ["link", "sha256"]);
-  return recipe.ok ? passed({ ...recipe.value, maxBytes: limits.recipeBytes, label: "SKILL.md" }) : recipe;
+  const url = checkPath(origin, recipeUrl, "link");
+  return url.ok ? passed({ url: url.value, sha256: null }) : url;
 }
 
 /** Checks a memory line of the supported format. */
@@ -87,11 +96,16 @@ function checkDeclared(
   if (!isSha256Hex(sha256)) {
     return refused("bad_hash", `The field \`${hashField}\` must be 64 lower-case hexadecimal digits.`);
   }
-  if (path === "") return refused("bad_url", `The field \`${pathField}\` is empty.`);
+  const url = checkPath(origin, path, pathField);
+  return url.ok ? passed({ url: url.value, sha256 }) : url;
+}
+
+function checkPath(origin: CanonicalOrigin, path: string, field: string): Checked<URL> {
+  if (path === "") return refused("bad_url", `The field \`${field}\` is empty.`);
   try {
-    return passed({ url: resolvePublisherPath(origin, path), sha256 });
+    return passed(resolvePublisherPath(origin, path));
   } catch (error) {
-    return refusedPath(error, pathField);
+    return refusedPath(error, field);
   }
 }
 

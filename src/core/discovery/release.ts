@@ -27,6 +27,7 @@ export interface Release {
   readonly attestations: readonly Attestation[];
   /** What is known of their signatures, by `factKey`. */
   readonly facts: readonly (readonly [factKey: string, fact: SignatureFact])[];
+  readonly index: IndexReport;
   /**
    * What was left out, and why: of lines that could not be read at most 1,000, of everything else too; where there are
    * more, a `too_many_rejections` says how many.
@@ -46,10 +47,26 @@ export interface ReleaseSkill extends SkillId {
   readonly recipe: Recipe | null;
 }
 
-/** The `SKILL.md` of a skill, whose exact bytes have the declared hash. */
+/** The `SKILL.md` of a skill. */
 export interface Recipe {
+  /** Of its exact bytes. */
   readonly sha256: Sha256Hex;
   readonly text: string;
+  /** Whether `llms.txt` or `index.json` declares this hash. One that nobody declares may have been altered on its way. */
+  readonly verified: boolean;
+}
+
+/** What becomes of recipes whose hash nobody declares. */
+export type UnverifiedRecipes = "withhold" | "offer";
+
+/** What became of the publisher's `/.well-known/agent-skills/index.json`; all that was odd about it is in `rejected` too. */
+export interface IndexReport {
+  /** `read`: nothing was odd about it. `absent`: the publisher has none, which is as well. */
+  readonly code: "read" | "absent" | RejectionCode;
+  /** One English sentence. */
+  readonly message: string;
+  /** Entries that were compared with `llms.txt`. */
+  readonly entries: number;
 }
 
 /** A verified memory snapshot of one scope (`null`: the unscoped skills). */
@@ -77,6 +94,7 @@ export type RejectionCode =
   | "outside_origin"
   | "bad_hash"
   | "name_collision"
+  | "reserved_name"
   | "too_many_skills"
   | "too_many_rejections"
   | "index_mismatch"
@@ -108,6 +126,11 @@ export type RejectionCode =
   | "too_many_memories"
   | "bad_json"
   | "bad_shape"
+  | "unknown_schema"
+  | "missing_schema"
+  | "legacy_index"
+  | "interim_index"
+  | "unknown_type"
   // an entry of attestations.json
   | MalformedCode;
 

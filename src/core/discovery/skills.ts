@@ -1,15 +1,15 @@
-import { decodeExactly, IntegrityError } from "../integrity.ts";
 import type { DiscoveryLimits } from "../limits.ts";
 import type { SkillLine } from "../llmstxt/llmstxt.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { PublicName } from "../skill.ts";
 import { type Checked, passed, refused, rejection } from "./checked.ts";
 import type { DefinitionReader, DefinitionSource } from "./definitions.ts";
-import { type DeclaredFile, type Downloads, fileKey, releaseFull } from "./downloads.ts";
+import { type DeclaredFile, fileKey, releaseFull } from "./downloads.ts";
 import type { ReleaseLedger } from "./ledger.ts";
-import { type Candidate, checkSkillLine } from "./lines.ts";
+import { type Candidate, checkSkillLine, type LinkedRecipe } from "./lines.ts";
+import { type FetchedRecipe, fetchRecipe, type RecipeFetchContext, readRecipe } from "./recipes.ts";
 import type { Recipe, Rejection, ReleaseSkill } from "./release.ts";
-import { findIndexMismatch, type IndexEntry } from "./well-known.ts";
+import { findToolMismatch, type SkillsIndex } from "./skills-index.ts";
 
 /** An executable line with its files, as far as they could be had. */
 interface FetchedSkill {
@@ -21,13 +21,13 @@ interface Arrived {
   readonly candidate: Candidate;
   readonly source: Checked<Uint8Array>;
   /** `null` where the line links none. */
-  readonly recipe: Checked<Uint8Array> | null;
+  readonly recipe: Checked<FetchedRecipe> | null;
 }
 
 /** Checks the lines and starts their fetches at once, in document order, a skill's tool before its recipe. */
 export function fetchSkills(
   lines: readonly SkillLine[],
-  context: { readonly downloads: Downloads; readonly origin: CanonicalOrigin; readonly limits: DiscoveryLimits },
+  context: RecipeFetchContext & { readonly origin: CanonicalOrigin },
 ): Promise<readonly FetchedSkill[]> {
   const { limits } = context;
   return Promise.all(
@@ -41,24 +41,23 @@ export function fetchSkills(
 
 async function fetchSkill(
   line: SkillLine,
-  context: { readonly downloads: Downloads; readonly origin: CanonicalOrigin; readonly limits: DiscoveryLimits },
+  context: RecipeFetchContext & { readonly origin: CanonicalOrigin },
 ): Promise<Checked<Arrived>> {
   const { downloads, origin, limits } = context;
   const checked = checkSkillLine(line, origin, limits);
   if (!checked.ok) return checked;
   const { tool, recipe } = checked.value;
-  const [source, recipeBytes] = await Promise.all([
+  const [source, fetchedRecipe] = await Promise.all([
     downloads.verified(tool),
-    recipe?.ok ? downloads.verified(recipe.value) : recipe,
+    recipe?.ok ? fetchRecipe(line, recipe.value, context) : recipe,
   ]);
-  return passed({ candidate: checked.value, source, recipe: recipeBytes });
+  return passed({ candidate: checked.value, source, recipe: fetchedRecipe });
 }
 
 export interface KeepSkillsContext {
-  readonly index: readonly IndexEntry[];
+  readonly index: SkillsIndex;
   readonly definitions: DefinitionReader;
   readonly ledger: ReleaseLedger;
-  readonly origin: CanonicalOrigin;
   readonly limits: DiscoveryLimits;
   readonly rejected: Rejection[];
 }
@@ -96,7 +95,7 @@ function count({ candidate, source, recipe }: Arrived, context: KeepSkillsContex
   return passed({
     candidate,
     source: countFile(candidate.tool, source, context),
-    recipe: recipe !== null && candidate.recipe?.ok ? countFile(candidate.recipe.value, recipe, context) : recipe,
+    recipe: recipe !== null && candidate.recipe?.ok ? countRecipe(candidate.recipe.value, recipe, context) : recipe,
   });
 }
 
@@ -109,21 +108,29 @@ function countFile(
   return fits ? bytes : releaseFull(file.label, limits);
 }
 
+function countRecipe(
+  { url }: LinkedRecipe,
+  recipe: Checked<FetchedRecipe>,
+  { ledger, limits }: KeepSkillsContext,
+): Checked<FetchedRecipe> {
+  const fits = recipe.ok
+    ? ledger.take(fileKey(recipe.value.file), recipe.value.bytes.length)
+    : ledger.take(`${url.href} was not had`, 0);
+  return fits ? recipe : releaseFull("SKILL.md", limits);
+}
+
 async function keepSkill(
   { candidate, source, recipe }: Arrived,
   kept: ReadonlyMap<PublicName, ReleaseSkill>,
   context: KeepSkillsContext,
 ): Promise<Checked<ReleaseSkill>> {
   const { line, publicName, tool } = candidate;
-  const { index, definitions, origin } = context;
+  const { index, definitions } = context;
   if (kept.has(publicName)) {
     return refused("name_collision", `An earlier line of llms.txt already has the public name ${publicName}.`);
   }
-  const mismatch = findIndexMismatch(
-    index,
-    { scope: line.scope, name: line.name, toolSha256: tool.sha256, toolUrl: tool.url },
-    origin,
-  );
+  const { scope, name } = line;
+  const mismatch = findToolMismatch(index, { scope, name, toolSha256: tool.sha256, toolUrl: tool.url });
   if (mismatch !== null) return mismatch;
   if (!source.ok) return source;
   const definition = await definitions.read({ sha256: tool.sha256, bytes: source.value, name: line.name });
@@ -142,22 +149,14 @@ async function keepSkill(
 }
 
 /** A recipe that cannot be had is reported; its tool is not affected. */
-function keepRecipe(candidate: Candidate, bytes: Arrived["recipe"], context: KeepSkillsContext): Recipe | null {
-  if (bytes === null) return null;
-  const recipe = readRecipe(candidate, bytes);
+function keepRecipe(
+  { line }: Candidate,
+  fetched: Arrived["recipe"],
+  { index, rejected }: KeepSkillsContext,
+): Recipe | null {
+  if (fetched === null) return null;
+  const recipe = fetched.ok ? readRecipe(line, fetched.value, index) : fetched;
   if (recipe.ok) return recipe.value;
-  context.rejected.push(rejection("recipe", candidate.line, recipe));
+  rejected.push(rejection("recipe", line, recipe));
   return null;
-}
-
-function readRecipe({ recipe }: Candidate, bytes: Checked<Uint8Array>): Checked<Recipe> {
-  if (!bytes.ok) return bytes;
-  if (!recipe?.ok) throw new Error("A recipe was fetched that no line declares.");
-  const { sha256 } = recipe.value;
-  try {
-    return passed({ sha256, text: decodeExactly(bytes.value) });
-  } catch (error) {
-    if (error instanceof IntegrityError) return refused("bad_encoding", "The file SKILL.md is not valid UTF-8.");
-    throw error;
-  }
 }

@@ -3,7 +3,7 @@ import { entryOf } from "../attestation/fixture/entries.ts";
 import { DEFAULT_DISCOVERY_LIMITS } from "../limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { discover } from "./discover.ts";
-import { type Answer, adder, Publisher, sha256Of } from "./fixture/publisher.ts";
+import { type Answer, adder, Publisher } from "./fixture/publisher.ts";
 import { createTestSandbox } from "./fixture/workerd-sandbox.ts";
 import type { Release } from "./release.ts";
 
@@ -13,7 +13,6 @@ beforeAll(() => {
   sandbox = createTestSandbox();
 });
 
-const INDEX = "/.well-known/agent-skills/index.json";
 const ATTESTATIONS = "/.well-known/agent-skills/attestations.json";
 
 async function runWith(path: string, answer: Answer | string | Uint8Array): Promise<Release> {
@@ -26,72 +25,6 @@ async function runWith(path: string, answer: Answer | string | Uint8Array): Prom
 }
 
 const names = (release: Release) => release.skills.map(({ publicName }) => publicName as string);
-const index = (...skills: object[]) => JSON.stringify({ skills });
-
-describe("index.json", () => {
-  it("[10.2-index-scope] rejects the skill of that scope and name alone when a hash differs", async () => {
-    const wrong = "0".repeat(64);
-    const hashOfB = await sha256Of(`${adder("same")}//b`);
-    const release = await runWith(
-      INDEX,
-      index({ name: "same", scope: "a", tool_sha256: wrong }, { name: "same", scope: "b", tool_sha256: hashOfB }),
-    );
-    expect(names(release)).toEqual(["b__same"]);
-    expect(release.rejected).toMatchObject([{ scope: "a", name: "same", code: "index_mismatch" }]);
-    // An entry without a scope speaks of the unscoped skill, which this origin does not have.
-    expect(names(await runWith(INDEX, index({ name: "same", tool_sha256: wrong })))).toEqual(["a__same", "b__same"]);
-  });
-
-  it("rejects a skill whose path differs; any spelling of the same place agrees", async () => {
-    const entry = (tool: string) => index({ name: "same", scope: "a", tool });
-    for (const tool of [
-      "/skills/a/same/tool.js",
-      "skills/a/same/tool.js",
-      "https://publisher.example/skills/a/same/tool.js",
-      "../../skills/a/same/tool.js",
-    ]) {
-      expect(names(await runWith(INDEX, entry(tool)))).toEqual(["a__same", "b__same"]);
-    }
-    for (const tool of ["/skills/a/same/other.js", "https://evil.example/skills/a/same/tool.js", "http://["]) {
-      const release = await runWith(INDEX, entry(tool));
-      expect(names(release)).toEqual(["b__same"]);
-      expect(release.rejected).toMatchObject([{ code: "index_mismatch" }]);
-    }
-  });
-
-  it("rejects on any of several entries, and ignores fields of other types", async () => {
-    const release = await runWith(
-      INDEX,
-      index(
-        { name: "same", scope: "a", tool_sha256: 5, tool: null },
-        { name: "same", scope: "a", tool_sha256: "0".repeat(64) },
-      ),
-    );
-    expect(names(release)).toEqual(["b__same"]);
-    const odd = await runWith(INDEX, index({ name: "same", scope: "a", tool_sha256: 5 }));
-    expect(names(odd)).toEqual(["a__same", "b__same"]);
-    expect(odd.rejected).toEqual([]);
-  });
-
-  it.each<[string, Answer | string | Uint8Array, string]>([
-    ["an error", new Response("", { status: 500 }), "http_status"],
-    ["a page of HTML", "<!doctype html>", "bad_json"],
-    ["an array", "[]", "bad_shape"],
-    ["no list of skills", '{"skills":{}}', "bad_shape"],
-    ["odd entries", '{"skills":[1,{"name":2}]}', "bad_shape"],
-    ["invalid UTF-8", new Uint8Array([0xff]), "bad_encoding"],
-    ["a redirect elsewhere", Response.redirect("https://evil.example/"), "redirect_outside_origin"],
-  ])("%s is reported and changes nothing", async (_case, answer, code) => {
-    const release = await runWith(INDEX, answer);
-    expect(names(release)).toEqual(["a__same", "b__same"]);
-    expect(release.rejected).toMatchObject([{ subject: "index", scope: null, name: "", code }]);
-  });
-
-  it("that does not exist is silent", async () => {
-    expect((await runWith(INDEX, new Response("", { status: 404 }))).rejected).toEqual([]);
-  });
-});
-
 describe("attestations.json", () => {
   it("is read entry by entry: a bad one is reported with its place and harms no other", async () => {
     const deep = `{"note":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;

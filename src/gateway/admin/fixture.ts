@@ -1,6 +1,7 @@
 import { applyD1Migrations, type D1Migration, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
+import { NO_INDEX } from "../../core/discovery/skills-index.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import type { PublicName } from "../../core/skill.ts";
 import { addHeaders } from "../answer-headers.ts";
@@ -116,6 +117,7 @@ export function found(...skills: readonly (readonly [name: string, letter: strin
     prose: [],
     memories: [],
     attestations: [],
+    index: NO_INDEX,
     rejected: [
       { scope: "x", name: "broken", subject: "skill", code: "hash_mismatch", message: "tool_sha256 does not match." },
     ],

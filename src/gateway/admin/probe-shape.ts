@@ -25,11 +25,25 @@ export const ProbeBody = z
         description: z.string(),
         version: z.string().nullable(),
         toolSha256: z.string(),
-        recipeSha256: z.string().nullable(),
+        recipeSha256: z.string().nullable().openapi({ description: "Null: the skill is served without a recipe." }),
+        recipeVerified: z.boolean().nullable().openapi({
+          description: "Whether the publisher declares the recipe's hash; null where there is no recipe.",
+        }),
         state: SkillState,
         approvedAt: Moment.nullable().openapi({ description: "When this very version was approved; null: it is not." }),
       }),
     ),
+    index: z
+      .object({
+        code: z.string().openapi({ example: "read" }),
+        message: z.string(),
+        entries: z.int().openapi({ description: "Entries that were compared with llms.txt." }),
+      })
+      .nullable()
+      .openapi({
+        description:
+          "What became of /.well-known/agent-skills/index.json: read, absent, or the code of what is odd about it; null where the origin could not be discovered.",
+      }),
     rejected: z.array(
       z.object({
         scope: Scope,

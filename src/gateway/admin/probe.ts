@@ -29,7 +29,7 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
     const row = await recordFailedProbe(registry, actingNow(c), id, code);
     return { ...emptyAnswer(row), error: { code, message }, rejected: rejected.map(showRejection) };
   }
-  const { fetchedAt, skills, rejected, prose, memories, attestations } = found;
+  const { fetchedAt, skills, index, rejected, prose, memories, attestations } = found;
   const facts = { fetchedAt, skills: skills.length, rejected: rejected.length };
   const row = await recordProbe(registry, actingNow(c), id, skills, facts);
   const versions = row.probedAt === null ? [] : await probedSkills(registry, id, row.probedAt);
@@ -45,9 +45,11 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
       version: skill.version,
       toolSha256: skill.toolSha256,
       recipeSha256: skill.recipe?.sha256 ?? null,
+      recipeVerified: skill.recipe?.verified ?? null,
       state: stateOf(known.get(keyOf(skill)) ?? UNDECIDED),
       approvedAt: known.get(keyOf(skill))?.approvedAt ?? null,
     })),
+    index: { code: index.code, message: index.message, entries: index.entries },
     rejected: rejected.map(showRejection),
     prose: prose.map(({ name, description, reason }) => ({ name, description, reason })),
     memories: memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes })),
@@ -99,6 +101,7 @@ function emptyAnswer({ id, origin, probedAt }: OriginRow): ProbeAnswer {
     fetchedAt: null,
     error: null,
     skills: [],
+    index: null,
     rejected: [],
     prose: [],
     memories: [],

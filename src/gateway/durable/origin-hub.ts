@@ -257,6 +257,7 @@ async function discoverNow(
     fetch: publisherFetch(env),
     sandbox: sandboxFor(settings),
     limits: settings.discovery,
+    unverifiedRecipes: settings.unverifiedRecipes,
     loadGas: settings.sandbox.loadGas,
     now: Date.now,
     cache,

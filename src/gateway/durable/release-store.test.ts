@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { env } from "../../../test/workerd/gateway-fixture.ts";
 import type { Release, ReleaseSkill } from "../../core/discovery/release.ts";
+import { NO_INDEX } from "../../core/discovery/skills-index.ts";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { toPublicName } from "../../core/skill.ts";
@@ -24,7 +25,10 @@ async function skill(name: string, source: Uint8Array, recipe: string | null = n
     toolSha256: await sha256Hex(source),
     source,
     definition: { name, inputSchema: { type: "object" } },
-    recipe: recipe === null ? null : { sha256: await sha256Hex(new TextEncoder().encode(recipe)), text: recipe },
+    recipe:
+      recipe === null
+        ? null
+        : { sha256: await sha256Hex(new TextEncoder().encode(recipe)), text: recipe, verified: true },
   };
 }
 
@@ -39,6 +43,7 @@ function release(skills: ReleaseSkill[], more: Partial<Release> = {}): Release {
     held: [],
     attestations: [],
     facts: [],
+    index: NO_INDEX,
     rejected: [],
     ...more,
   };

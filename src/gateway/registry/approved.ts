@@ -94,7 +94,8 @@ function toReleaseSkill(row: typeof skills.$inferSelect, stored: ReadonlyMap<str
   };
 }
 
+/** Only verified recipes are stored. */
 function recipeOf(sha256: string | null, stored: ReadonlyMap<string, Uint8Array>): Recipe | null {
   const bytes = sha256 === null ? undefined : stored.get(sha256);
-  return bytes === undefined ? null : { sha256: sha256 as Sha256Hex, text: decodeExactly(bytes) };
+  return bytes === undefined ? null : { sha256: sha256 as Sha256Hex, text: decodeExactly(bytes), verified: true };
 }

@@ -37,7 +37,7 @@ function artifactsOf(seen: readonly ReleaseSkill[]): ReadonlyMap<string, Uint8Ar
   const bytes = new Map<string, Uint8Array>();
   for (const { toolSha256, source, recipe } of seen) {
     bytes.set(toolSha256, source);
-    if (recipe !== null) bytes.set(recipe.sha256, new TextEncoder().encode(recipe.text));
+    if (recipe?.verified) bytes.set(recipe.sha256, new TextEncoder().encode(recipe.text));
   }
   return bytes;
 }

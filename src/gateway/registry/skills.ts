@@ -88,7 +88,15 @@ export function seeSkills(
 
 function detailsOf({ scope, name, toolSha256, description, version, definition, recipe }: SeenSkill): string {
   const definitionText = JSON.stringify(definition);
-  return JSON.stringify([scope ?? "", name, toolSha256, description, version, definitionText, recipe?.sha256 ?? null]);
+  return JSON.stringify([
+    scope ?? "",
+    name,
+    toolSha256,
+    description,
+    version,
+    definitionText,
+    recipe?.verified ? recipe.sha256 : null,
+  ]);
 }
 
 /** Lists of JSON values as JSON texts, each small enough for one parameter. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { become, env, seen } from "../../../test/workerd/gateway-fixture.ts";
 import type { Release } from "../../core/discovery/release.ts";
+import { NO_INDEX } from "../../core/discovery/skills-index.ts";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { ColoCache, MAX_ENTRY_BYTES } from "./colo-cache.ts";
@@ -222,6 +223,7 @@ async function sized(origin: CanonicalOrigin, bytes: number) {
       held: [],
       attestations: [],
       facts: [],
+      index: NO_INDEX,
       rejected: [],
     };
     return packRelease({ ...facts, memories: [memory] });

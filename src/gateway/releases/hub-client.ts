@@ -20,6 +20,7 @@ export type ProbeResult =
       readonly memories: readonly { readonly scope: string | null; readonly sha256: string; readonly bytes: number }[];
       /** Entries of the publisher's `attestations.json`. */
       readonly attestations: Release["attestations"];
+      readonly index: Release["index"];
       readonly rejected: readonly Rejection[];
     }
   | ({ readonly ok: false } & HubFailure);
@@ -41,6 +42,7 @@ export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<Pr
     prose: release.prose,
     memories: release.memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes: bytes.length })),
     attestations: release.attestations,
+    index: release.index,
     rejected: release.rejected,
   };
 }

@@ -1,4 +1,4 @@
-import type { Release, ReleaseMemory, ReleaseSkill } from "../../core/discovery/release.ts";
+import type { Recipe, Release, ReleaseMemory, ReleaseSkill } from "../../core/discovery/release.ts";
 import { type Sha256Hex, sha256Hex } from "../../core/integrity.ts";
 
 /** Names a release and says how old it is. */
@@ -20,7 +20,7 @@ export interface PackedRelease extends ReleaseHead {
   readonly artifacts: ReadonlyMap<Sha256Hex, Uint8Array>;
 }
 
-type PackedSkill = Omit<ReleaseSkill, "source" | "recipe"> & { readonly recipeSha256: Sha256Hex | null };
+type PackedSkill = Omit<ReleaseSkill, "source" | "recipe"> & { readonly recipe: Omit<Recipe, "text"> | null };
 type Manifest = Omit<Release, "fetchedAt" | "skills" | "held" | "memories"> & {
   readonly skills: readonly PackedSkill[];
   readonly held: readonly PackedSkill[];
@@ -50,7 +50,7 @@ export async function packRelease(release: Release): Promise<PackedRelease> {
   const packSkill = ({ source, recipe, ...skill }: ReleaseSkill): PackedSkill => {
     keep(skill.toolSha256, () => unshared(source));
     if (recipe !== null) keep(recipe.sha256, () => new TextEncoder().encode(recipe.text));
-    return { ...skill, recipeSha256: recipe?.sha256 ?? null };
+    return { ...skill, recipe: recipe === null ? null : { sha256: recipe.sha256, verified: recipe.verified } };
   };
   const manifest: Manifest = {
     ...facts,
@@ -84,10 +84,10 @@ export function unpackRelease({ fetchedAt, manifest, artifacts }: PackedRelease)
     texts.set(sha256, text);
     return text;
   };
-  const unpackSkill = ({ recipeSha256, ...skill }: PackedSkill): ReleaseSkill => ({
+  const unpackSkill = ({ recipe, ...skill }: PackedSkill): ReleaseSkill => ({
     ...skill,
     source: bytesOf(skill.toolSha256),
-    recipe: recipeSha256 === null ? null : { sha256: recipeSha256, text: textOf(recipeSha256) },
+    recipe: recipe === null ? null : { ...recipe, text: textOf(recipe.sha256) },
   });
   return {
     ...facts,

@@ -210,7 +210,8 @@ describe("sign, before the site is published", () => {
 describe("sign --upload", () => {
   it("posts the array with the operator's token, which nobody gets to see", async () => {
     const gateway = await startLoopbackGateway();
-    gateway.answer(200, '{"accepted":1}');
+    const stored = { results: [{ index: 0, status: "accepted", standing: "unknown_attester" }] };
+    gateway.answer(200, JSON.stringify(stored));
     const upload = [
       "attest",
       "sign",
@@ -226,9 +227,15 @@ describe("sign --upload", () => {
     const env = { SKILLGATE_ADMIN_TOKEN: TOKEN };
     const ran = await run(upload, { cwd, env });
     expect(ran.code).toBe(0);
-    expect(JSON.parse(ran.stdout)).toEqual({ accepted: 1 });
+    expect(JSON.parse(ran.stdout)).toEqual(stored);
+    expect(ran.stderr).toContain("Stored, but it does not count: entry 0: unknown attester.");
     const body = [{ skill: "sum", attester: "human:ada" }];
     expect(gateway.asked).toMatchObject([{ path: "/admin/api/v1/attestations", token: `Bearer ${TOKEN}`, body }]);
+
+    const results = [{ index: 0, status: "refused", code: "wrong_signature", message: "It does not hold." }];
+    gateway.answer(200, JSON.stringify({ results }));
+    const partly = await run(upload, { cwd, env });
+    expect([partly.code, partly.stderr]).toEqual([1, expect.stringContaining("Refused: entry 0: wrong_signature")]);
 
     gateway.answer(401, JSON.stringify({ code: "unauthorized", detail: "The token is not known." }));
     const refused = await run(upload, { cwd, env });

@@ -11,6 +11,7 @@ import { readKeyFile } from "./key-file.ts";
 import { type PeriodFlags, readPeriod } from "./period.ts";
 import { chooseLines, mergePublished, type Signed, signLines } from "./sign.ts";
 import { folderSource, publishedSource, type SkillSource, workerSource } from "./skill-source.ts";
+import { uploadAttestations } from "./upload.ts";
 
 interface SignFlags extends PeriodFlags {
   readonly key: string;
@@ -75,8 +76,7 @@ export function signCommand(terminal: Terminal): Command {
       const entries = publishableAttestations(signed.attestations);
       await requireReadable(entries);
       if (gateway !== null) {
-        const answer = await gateway.post("/attestations", entries);
-        terminal.print(JSON.stringify(answer, null, 2));
+        await uploadAttestations(entries, gateway, terminal);
         return;
       }
       const array = `${JSON.stringify(await mergePublished(published, signed.attestations), null, 2)}\n`;

@@ -79,6 +79,15 @@ describe("what a gateway would leave out is a failure", () => {
     ]);
   });
 
+  it("a snapshot that cannot be searched, whose hash agrees", async () => {
+    await using site = await startLoopbackPublisher();
+    await site.publisher.skill({ name: "good" });
+    await site.publisher.memory(null, '{"not": "an array"}');
+    await site.publisher.memory("twice", '[{"id":"a","metadata":{}},{"id":"a","metadata":{}}]');
+    const ran = await lint(site);
+    expect([ran.code, ...findings(ran)]).toEqual([1, "failure memory not_an_array", "failure memory duplicate_id"]);
+  });
+
   it("[10.2-validate] fails a publisher of whom no skill can be served", async () => {
     await using site = await startLoopbackPublisher();
     await site.publisher.skill({ name: "only", metadata: { tool_sha256: "0".repeat(64) } });

@@ -7,6 +7,7 @@ import type { SkillId } from "../../core/skill.ts";
 import type { TrustedReviewers } from "../verdicts.ts";
 import { type AttestationMode, checkAttestations } from "./attestations.ts";
 import { type Finding, findingOf, findingsOfFailure } from "./finding.ts";
+import { checkMemories } from "./memories.ts";
 import { checkMemoryUse } from "./memory-use.ts";
 import { checkRecipeHead } from "./recipe-head.ts";
 
@@ -73,6 +74,7 @@ export async function lintOrigin(options: LintOptions): Promise<LintReport> {
     [
       ...(release.skills.length === 0 ? [noSkills()] : []),
       ...release.rejected.map(findingOf),
+      ...checkMemories(release.memories),
       ...release.skills.flatMap((skill) => [...checkRecipeHead(skill), ...checkMemoryUse(skill, release.memories)]),
       ...findings,
     ],

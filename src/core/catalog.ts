@@ -1,5 +1,5 @@
 import type { Attestation } from "./attestation/attestation.ts";
-import { type CalendarDate, calendarDateOf } from "./attestation/calendar-date.ts";
+import { type CalendarDate, calendarDateOf, DAY_MS } from "./attestation/calendar-date.ts";
 import type { SignatureFact, SignatureFacts } from "./attestation/facts.ts";
 import { type Evidence, type Trust, type Verdict, verdictOf } from "./attestation/verdict.ts";
 import type { Release, ReleaseMemory, ReleaseSkill } from "./discovery/release.ts";
@@ -83,7 +83,7 @@ export function skillKey({ scope, name }: SkillId): string {
  * @param now epoch milliseconds.
  */
 export function admit(release: Release, policy: Policy, now: number): Catalog {
-  const day = calendarDateOf(now);
+  const day = Math.floor(now / DAY_MS);
   let admitted = decided.get(release);
   if (admitted === undefined) {
     admitted = new WeakMap();
@@ -91,14 +91,14 @@ export function admit(release: Release, policy: Policy, now: number): Catalog {
   }
   let decision = admitted.get(policy);
   if (decision?.day !== day) {
-    decision = { day, catalog: decide(release, policy, day) };
+    decision = { day, catalog: decide(release, policy, calendarDateOf(now)) };
     admitted.set(policy, decision);
   }
   return decision.catalog;
 }
 
 /** Decisions made before: calls of the same release under the same policy share one catalog and what is made of it. */
-const decided = new WeakMap<Release, WeakMap<Policy, { readonly day: CalendarDate; readonly catalog: Catalog }>>();
+const decided = new WeakMap<Release, WeakMap<Policy, { readonly day: number; readonly catalog: Catalog }>>();
 
 function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
   const { origin, fetchedAt, memories } = release;

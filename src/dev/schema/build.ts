@@ -1,8 +1,7 @@
 // Bundles the schema evaluator into one JavaScript expression for the sandbox: `npm run build:schema`.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
+import { writeGenerated } from "../generated-file.ts";
 
 const ENTRY = fileURLToPath(new URL("../../core/schema/program.ts", import.meta.url));
 const OUTPUT = fileURLToPath(new URL("../../core/schema/generated/validator-program.ts", import.meta.url));
@@ -43,16 +42,4 @@ export async function bundleValidator(): Promise<string> {
   ].join("\n");
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const text = await bundleValidator();
-  mkdirSync(dirname(OUTPUT), { recursive: true });
-  if (readOrNull(OUTPUT) !== text) writeFileSync(OUTPUT, text);
-}
-
-function readOrNull(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeGenerated(OUTPUT, await bundleValidator());

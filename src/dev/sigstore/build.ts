@@ -1,8 +1,7 @@
 // Bundles the Sigstore verifier into one module for workerd and Node: `npm run build:sigstore`.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
+import { writeGenerated } from "../generated-file.ts";
 
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const ENTRY = pathOf("../../core/attestation/sigstore/library.ts");
@@ -38,20 +37,6 @@ export async function bundleVerifier(): Promise<string> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  mkdirSync(dirname(OUTPUT), { recursive: true });
-  writeIfNew(OUTPUT, await bundleVerifier());
-  writeIfNew(TYPES, 'export * from "../library.ts";\n');
-}
-
-/** A file that is not touched keeps its time, by which others judge whether they are current. */
-function writeIfNew(path: string, text: string): void {
-  if (readOrNull(path) !== text) writeFileSync(path, text);
-}
-
-function readOrNull(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
+  writeGenerated(OUTPUT, await bundleVerifier());
+  writeGenerated(TYPES, 'export * from "../library.ts";\n');
 }

@@ -44,9 +44,11 @@ export function completeAnswer(
 /** Gives every other answer the same headers. */
 export const addHeaders: GatewayMiddleware = async (c, next) => {
   await next();
-  if (c.get("isComplete")) return;
-  const { headers } = c.res;
+  if (!c.get("isComplete")) addHeadersTo(c.res, c);
+};
+
+export function addHeadersTo({ headers }: Response, c: Context<GatewayContext>): void {
   for (const [name, value] of Object.entries(SECURE_HEADERS)) headers.set(name, value);
   for (const [name, value] of Object.entries(DEFAULT_HEADERS)) if (!headers.has(name)) headers.set(name, value);
   for (const [name, value] of c.get("answerHeaders")) if (HEADER_VALUE.test(value)) headers.set(name, value);
-};
+}

@@ -21,12 +21,13 @@ import {
 import { metrics } from "./metrics/metrics.ts";
 import {
   answerError,
+  findSettings,
   type GatewayContext,
   type GatewayMiddleware,
   requireSettings,
   trackRequest,
 } from "./request-context.ts";
-import { inOrder } from "./steps.ts";
+import { inOrder, type Step } from "./steps.ts";
 import { welcome } from "./welcome.ts";
 
 const ADMIN_API = "/admin/api/v1";
@@ -35,6 +36,31 @@ const operators = requireAdmin as unknown as GatewayMiddleware;
 
 /** Every route of the gateway, and for each the steps of a request in the order in which they run. */
 export function createApp(): Hono<GatewayContext> {
+  const app = new Hono<GatewayContext>();
+  app.all(
+    "/mcp/*",
+    inOrder(
+      findSettings,
+      browserOrigins,
+      requirePost,
+      authenticate,
+      limitCalls,
+      readMessage,
+      limitGas,
+      chooseOrigin,
+      requireGrant,
+      fetchRelease,
+      admitSkills,
+      serveMcp,
+    ),
+  );
+  const others = createOtherRoutes();
+  app.notFound((c) => others.fetch(c.req.raw, c.env, c.executionCtx));
+  return app;
+}
+
+/** What is not called a thousand times a second goes through middleware. */
+function createOtherRoutes(): Hono<GatewayContext> {
   const app = new Hono<GatewayContext>();
   app.onError((error, c) => (isAdminApi(c.req.path) ? answerProblem(error, c) : answerError(error, c)));
   app.notFound((c) => answerError(new GatewayError("not_found"), c));
@@ -55,25 +81,6 @@ export function createApp(): Hono<GatewayContext> {
   app.use("/metrics", route("/metrics"), adminHost);
   app.get("/metrics", operators, metrics);
   app.all("/metrics", only("GET, HEAD"));
-
-  for (const path of ["/mcp", "/mcp/*"]) {
-    app.use(path, route(path), browserOrigins);
-    app.post(
-      path,
-      inOrder(
-        authenticate,
-        limitCalls,
-        readMessage,
-        limitGas,
-        chooseOrigin,
-        requireGrant,
-        fetchRelease,
-        admitSkills,
-        serveMcp,
-      ),
-    );
-    app.all(path, only("POST, OPTIONS"));
-  }
 
   app.use("/admin/*", route("/admin/*"), adminHost);
   app.route(ADMIN_API, createAdminApp());
@@ -97,6 +104,15 @@ function route(pattern: string): GatewayMiddleware {
 /** Refuses what no route before it took. */
 function only(allow: string): GatewayMiddleware {
   return async () => {
-    throw new GatewayError("method_not_allowed", { message: `This address answers ${allow} only.`, allow });
+    throw wrongMethod(allow);
   };
+}
+
+const requirePost: Step = (c) => {
+  if (c.req.method !== "POST") throw wrongMethod("POST, OPTIONS");
+  return undefined;
+};
+
+function wrongMethod(allow: string): GatewayError {
+  return new GatewayError("method_not_allowed", { message: `This address answers ${allow} only.`, allow });
 }

@@ -1,6 +1,7 @@
+import { completeAnswer } from "./answer-headers.ts";
 import type { Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
-import type { GatewayMiddleware } from "./request-context.ts";
+import type { Step } from "./steps.ts";
 
 const REQUEST_HEADERS = [
   "Content-Type",
@@ -35,33 +36,30 @@ const EXPOSED_HEADERS = [
  * Lets pages of the gateway's own web origin and of the allowed ones call, answers their preflight, and refuses all others (MCP: an
  * `Origin` header that is not valid is 403, against DNS rebinding). Requests without an `Origin` header do not come from a page.
  */
-export const browserOrigins: GatewayMiddleware = async (c, next) => {
-  c.get("answerHeaders").push(["Vary", "Origin, Access-Control-Request-Headers"]);
+export const browserOrigins: Step = (c) => {
+  const answerHeaders = c.get("answerHeaders");
+  answerHeaders.push(["Vary", "Origin, Access-Control-Request-Headers"]);
   const origin = c.req.header("Origin");
-  if (origin === undefined) return next();
+  if (origin === undefined) return undefined;
   if (!mayCall(origin, new URL(c.req.url), c.get("settings"))) throw new GatewayError("browser_origin");
+  answerHeaders.push(["Access-Control-Allow-Origin", origin]);
   if (c.req.method === "OPTIONS" && c.req.header("Access-Control-Request-Method") !== undefined) {
-    c.res = preflight(c.req.header("Access-Control-Request-Headers") ?? "");
-  } else {
-    await next();
-    c.res.headers.set("Access-Control-Expose-Headers", EXPOSED_HEADERS);
+    return completeAnswer(c, null, 204, preflightHeaders(c.req.header("Access-Control-Request-Headers") ?? ""));
   }
-  c.res.headers.set("Access-Control-Allow-Origin", origin);
+  answerHeaders.push(["Access-Control-Expose-Headers", EXPOSED_HEADERS]);
+  return undefined;
 };
 
-function preflight(requested: string): Response {
+function preflightHeaders(requested: string): Record<string, string> {
   const mirrored = requested
     .split(",")
     .map((name) => name.trim().toLowerCase())
     .filter((name) => MIRRORED.test(name));
-  return new Response(null, {
-    status: 204,
-    headers: {
-      "Access-Control-Allow-Methods": "POST, OPTIONS",
-      "Access-Control-Allow-Headers": [...REQUEST_HEADERS, ...mirrored.slice(0, 64)].join(", "),
-      "Access-Control-Max-Age": "86400",
-    },
-  });
+  return {
+    "Access-Control-Allow-Methods": "POST, OPTIONS",
+    "Access-Control-Allow-Headers": [...REQUEST_HEADERS, ...mirrored.slice(0, 64)].join(", "),
+    "Access-Control-Max-Age": "86400",
+  };
 }
 
 /**

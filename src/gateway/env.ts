@@ -36,7 +36,7 @@ export interface Settings {
   readonly staleIfErrorMs: number;
   /** Failed authentications a minute that one address may make before it is answered 429. */
   readonly authFailuresPerMinute: number;
-  /** Every answer tells how long its steps took (`Server-Timing`): for an operator who looks into it, since callers see it too. */
+  /** Answers to requests with `X-Gw-Operator: <admin token>` tell how long their steps took (`Server-Timing`). */
   readonly serverTiming: boolean;
   /** Gas that one client's tools may use a minute in one isolate before its further calls are answered 429. */
   readonly clientGasPerMinute: number;

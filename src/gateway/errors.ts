@@ -106,7 +106,11 @@ export class GatewayError extends Error {
   readonly allow: string | undefined;
 
   constructor(code: GatewayErrorCode, options: GatewayErrorOptions = {}) {
+    // Nobody reads where a refusal was thrown, and finding that out costs as much as the rest of it.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(options.message ?? ERRORS[code].sentence, options);
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.kind = ERRORS[code];
     this.retryAfter = options.retryAfter ?? this.kind.retryAfter;
@@ -114,23 +118,21 @@ export class GatewayError extends Error {
   }
 
   /** The HTTP headers that belong to the refusal. */
-  headers(): Headers {
-    const headers = new Headers({ "Cache-Control": "no-store" });
-    if (this.kind.status === 401) headers.set("WWW-Authenticate", "Bearer");
-    if (this.retryAfter !== undefined) headers.set("Retry-After", String(Math.max(1, Math.ceil(this.retryAfter))));
-    if (this.allow !== undefined) headers.set("Allow", this.allow);
+  headers(): Record<string, string> {
+    const headers: Record<string, string> = { "Cache-Control": "no-store" };
+    if (this.kind.status === 401) headers["WWW-Authenticate"] = "Bearer";
+    if (this.retryAfter !== undefined) headers["Retry-After"] = String(Math.max(1, Math.ceil(this.retryAfter)));
+    if (this.allow !== undefined) headers.Allow = this.allow;
     return headers;
   }
 
   /**
-   * The answer: `{"error", "message"}` while no JSON-RPC id is known, else a JSON-RPC error with the same HTTP status and the code in
+   * The answer's body: `{"error", "message"}` while no JSON-RPC id is known, else a JSON-RPC error with the same HTTP status and the code in
    * `data.code`.
    */
-  toResponse(id?: string | number): Response {
-    const body: Json =
-      id === undefined
-        ? { error: this.code, message: this.message }
-        : { jsonrpc: "2.0", id, error: { code: this.kind.rpcCode, message: this.message, data: { code: this.code } } };
-    return Response.json(body, { status: this.kind.status, headers: this.headers() });
+  body(id?: string | number): Json {
+    return id === undefined
+      ? { error: this.code, message: this.message }
+      : { jsonrpc: "2.0", id, error: { code: this.kind.rpcCode, message: this.message, data: { code: this.code } } };
   }
 }

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { RPC, type RpcFailure } from "../core/mcp/errors.ts";
 import { type Message, parseMessage } from "../core/mcp/framing.ts";
-import { errorResponse, serveMessage } from "../core/mcp/http.ts";
+import { errorResponse, type HttpAnswer, serveMessage } from "../core/mcp/http.ts";
 import type { Provider } from "../core/mcp/provider.ts";
 import { PoolExhausted } from "../core/sandbox/outcome.ts";
 import { completeAnswer } from "./answer-headers.ts";
@@ -30,12 +30,12 @@ const LOGGED_METHODS: ReadonlySet<string> = new Set([
  * @returns the message, or the answer to one that is JSON and no message (a batch, for example).
  * @throws {GatewayError} `bad_json` for text that is not JSON or nests too deep.
  */
-export function readJsonRpc(text: string): Message | Response {
+export function readJsonRpc(c: Context<GatewayContext>, text: string): Message | Response {
   const framing = parseMessage(text);
   if (framing.ok) return framing.message;
   if (framing.failure.rpcCode === RPC.parseError)
     throw new GatewayError("bad_json", { message: framing.failure.message });
-  return errorResponse(framing.id, framing.failure);
+  return errorResponse(framing.id, framing.failure, respondWith(c));
 }
 
 /** What the log calls the message's method. */
@@ -46,14 +46,21 @@ export function loggedMethod(message: Message): string {
 
 /** Answers a message with what one client sees of one origin. A modern client that disconnects aborts its call (`request.signal`). */
 export function answerJsonRpc(c: Context<GatewayContext>, provider: Provider): Promise<Response> {
-  const { headers, signal } = c.req.raw;
+  const { raw } = c.req;
   return serveMessage(c.get("message"), {
-    headers,
+    headers: raw.headers,
     provider,
-    signal,
+    // Asked for by modern clients' calls alone: the platform makes it when it is first looked at.
+    get signal() {
+      return raw.signal;
+    },
     describeError: (error) => describe(error, c.get("log")),
-    respond: ({ status, body, headers }) => completeAnswer(c, body, status, headers),
+    respond: respondWith(c),
   });
+}
+
+function respondWith(c: Context<GatewayContext>): (answer: HttpAnswer) => Response {
+  return ({ status, body, headers }) => completeAnswer(c, body, status, headers);
 }
 
 /** How an error out of the provider is answered; what is not expected is told to the log alone. */
@@ -66,6 +73,6 @@ function describe(error: unknown, log: RequestLog): RpcFailure {
     rpcCode: refusal.kind.rpcCode,
     message: refusal.message,
     data: { code: refusal.code },
-    headers: Object.fromEntries(refusal.headers()),
+    headers: refusal.headers(),
   };
 }

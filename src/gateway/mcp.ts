@@ -36,7 +36,7 @@ export const limitCalls: Step = (c) => {
 export const readMessage: Step = async (c) => {
   checkMcpHeaders(c.req.raw.headers);
   const text = await c.get("log").time("body", () => readJsonText(c.req.raw, c.get("settings").maxBodyBytes));
-  const message = readJsonRpc(text);
+  const message = readJsonRpc(c, text);
   if (message instanceof Response) return message;
   c.set("message", message);
   c.get("log").method = loggedMethod(message);

@@ -4,6 +4,8 @@ import type { Release } from "../core/discovery/release.ts";
 import type { Message } from "../core/mcp/framing.ts";
 import { messageId } from "../core/mcp/http.ts";
 import type { CanonicalOrigin } from "../core/origin.ts";
+import { signIn } from "./admin/sign-in.ts";
+import { completeAnswer } from "./answer-headers.ts";
 import type { ClientPolicy, OriginPolicy, PolicyMoment } from "./auth/policy.ts";
 import { type Env, readSettings, type Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
@@ -30,26 +32,46 @@ export interface RequestVariables {
 export type GatewayContext = { Bindings: Env; Variables: RequestVariables };
 export type GatewayMiddleware = MiddlewareHandler<GatewayContext>;
 
-/** Gives the request its id and its one log line. */
-export const trackRequest: GatewayMiddleware = async (c, next) => {
+/** Gives the request its id and its log. */
+export function beginRequest(c: Context<GatewayContext>): void {
   const requestId = crypto.randomUUID();
   const log = new RequestLog(requestId, c.req.method);
   c.set("requestId", requestId);
   c.set("log", log);
   c.set("answerHeaders", [["X-Request-Id", requestId]]);
+}
+
+/** Writes the request's one log line, and counts it. */
+export function endRequest(c: Context<GatewayContext>, answer: Response): void {
+  const log = c.get("log");
+  if (c.get("settings")?.serverTiming && comesFromOperator(c)) answer.headers.set("Server-Timing", log.serverTiming());
+  log.write(answer.status);
+  countRequest(c, log, answer.status);
+}
+
+/** A request of an operator who looks into it carries `X-Gw-Operator: <admin token>` beside the client's own token. */
+function comesFromOperator(c: Context<GatewayContext>): boolean {
+  const presented = c.req.header("X-Gw-Operator");
+  return presented !== undefined && signIn(presented, c.req.raw.headers, c.get("settings")).admitted;
+}
+
+export const trackRequest: GatewayMiddleware = async (c, next) => {
+  beginRequest(c);
   await next();
-  if (c.get("settings")?.serverTiming) c.res.headers.set("Server-Timing", log.serverTiming());
-  log.write(c.res.status);
-  countRequest(c, log, c.res.status);
+  endRequest(c, c.res);
 };
 
 /** Refuses everything while a setting is not understood: a gateway that guesses could be one that lets through. */
-export const requireSettings: GatewayMiddleware = async (c, next) => {
+export function findSettings(c: Context<GatewayContext>): undefined {
   const result = readSettings(c.env);
   if (!result.ok) {
     throw new GatewayError("bad_setting", { message: result.problems.map(({ message }) => message).join(" ") });
   }
   c.set("settings", result.settings);
+}
+
+export const requireSettings: GatewayMiddleware = async (c, next) => {
+  findSettings(c);
   await next();
 };
 
@@ -65,5 +87,6 @@ export function answerError(error: Error, c: Context<GatewayContext>): Response 
   log.code = refusal.code;
   if (refusal !== error || refusal.cause !== undefined) log.crash(error);
   const message: Message | undefined = c.get("message");
-  return refusal.toResponse((message && messageId(message)) ?? undefined);
+  const body = JSON.stringify(refusal.body((message && messageId(message)) ?? undefined));
+  return completeAnswer(c, body, refusal.kind.status, { "Content-Type": "application/json", ...refusal.headers() });
 }

@@ -1,5 +1,8 @@
 import type { Context, Handler } from "hono";
-import type { GatewayContext } from "./request-context.ts";
+import { addHeadersTo } from "./answer-headers.ts";
+import { answerError, beginRequest, endRequest, type GatewayContext } from "./request-context.ts";
+
+const MCP_ROUTE = "/mcp";
 
 /**
  * One step of an MCP request: it leaves what it found in the context, answers, or throws the refusal. A step that has all it needs in
@@ -7,14 +10,31 @@ import type { GatewayContext } from "./request-context.ts";
  */
 export type Step = (c: Context<GatewayContext>) => Response | undefined | Promise<Response | undefined>;
 
-/** Runs steps one after the other until one answers. Unlike middleware a step has nothing to do after the others. */
+/**
+ * Answers requests by running steps one after the other until one answers. Unlike middleware a step has nothing to do after the others, and
+ * this one handler stands alone on its path: a chain of middleware costs a tenth of a request.
+ */
 export function inOrder(...steps: readonly Step[]): Handler<GatewayContext> {
   return async (c) => {
-    for (const step of steps) {
-      const result = step(c);
-      const answer = result instanceof Promise ? await result : result;
-      if (answer !== undefined) return answer;
+    beginRequest(c);
+    c.get("log").route = c.req.path === MCP_ROUTE ? MCP_ROUTE : `${MCP_ROUTE}/*`;
+    let answer: Response;
+    try {
+      answer = await firstAnswer(c, steps);
+    } catch (error) {
+      answer = answerError(error as Error, c);
     }
-    throw new Error("No step answered.");
+    if (!c.get("isComplete")) addHeadersTo(answer, c);
+    endRequest(c, answer);
+    return answer;
   };
+}
+
+async function firstAnswer(c: Context<GatewayContext>, steps: readonly Step[]): Promise<Response> {
+  for (const step of steps) {
+    const result = step(c);
+    const answer = result instanceof Promise ? await result : result;
+    if (answer !== undefined) return answer;
+  }
+  throw new Error("No step answered.");
 }

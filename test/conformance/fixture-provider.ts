@@ -118,7 +118,7 @@ function waitForCancellation(_args: JsonObject, { signal, progress }: CallContex
   return new Promise((resolve) => {
     const finish = (outcome: string) => resolve({ content: [text(outcome)], isError: false });
     const timer = setTimeout(() => finish("never cancelled"), 5_000);
-    signal.addEventListener("abort", () => {
+    signal?.addEventListener("abort", () => {
       waits.cancelled++;
       clearTimeout(timer);
       finish("cancelled");

@@ -71,18 +71,24 @@ describe("GET /metrics", () => {
 });
 
 describe("Server-Timing", () => {
-  it("tells how long each step took where the operator turned it on, and nothing otherwise", async () => {
+  it("tells an operator how long each step took where the setting is on, and nobody else", async () => {
     const { origin } = await addOrigin();
     const { token } = await addClient();
-    const silent = await rpc(mcp(origin), "tools/list", { token });
-    expect(silent.headers.has("Server-Timing")).toBe(false);
     const call = { token, params: { name: "sum_numbers", arguments: { a: 1, b: 2 } } };
-    const telling = await rpc(mcp(origin), "tools/call", { ...call, bindings: { SERVER_TIMING: "true" } });
-    const timing = telling.headers.get("Server-Timing") ?? "";
+    const on = { ...bindings, SERVER_TIMING: "true" };
+    const asOperator = { "X-Gw-Operator": bindings.ADMIN_TOKEN };
+    const timing = async (options: object) =>
+      (await rpc(mcp(origin), "tools/call", { ...call, ...options })).headers.get("Server-Timing");
+    expect(await timing({})).toBeNull();
+    expect(await timing({ bindings, headers: asOperator })).toBeNull();
+    expect(await timing({ bindings: on })).toBeNull();
+    expect(await timing({ bindings: on, headers: { "X-Gw-Operator": "x".repeat(40) } })).toBeNull();
+    expect(await timing({ bindings: { SERVER_TIMING: "true" }, headers: asOperator })).toBeNull();
+    const told = await timing({ bindings: on, headers: asOperator });
     for (const step of ["auth", "limiter", "body", "policy", "release", "sandbox", "serve", "total"]) {
-      expect(timing).toMatch(new RegExp(`(?:^|, )${step};dur=\\d+(?:,|$)`));
+      expect(told).toMatch(new RegExp(`(?:^|, )${step};dur=\\d+(?:,|$)`));
     }
-    const refused = await rpc(mcp(origin), "ping", { bindings: { SERVER_TIMING: "true" } });
+    const refused = await rpc(mcp(origin), "ping", { bindings: on, headers: asOperator });
     expect(refused.headers.get("Server-Timing")).toMatch(/^auth;dur=\d+, total;dur=\d+$/);
   });
 });

@@ -82,14 +82,9 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
   }
 
   const { era } = dialect;
-  const cancellation = new AbortController();
-  const cancel = () => cancellation.abort(options.signal.reason);
-  if (era === "modern") {
-    if (options.signal.aborted) cancel();
-    else options.signal.addEventListener("abort", cancel, { once: true });
-  }
+  const cancellation = era === "modern" ? new Cancellation(options.signal) : null;
   const token = method === "tools/call" && acceptsEventStream(headers) ? progressToken(dialect.meta) : null;
-  const channel = token === null ? null : new ProgressChannel(token, era === "modern" ? cancel : () => {});
+  const channel = token === null ? null : new ProgressChannel(token, () => cancellation?.cancel());
 
   const answer = (async (): Promise<JsonAnswer> => {
     try {
@@ -100,7 +95,7 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
         headers,
         provider,
         pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
-        signal: cancellation.signal,
+        signal: cancellation?.signal,
         progress: channel?.send ?? (() => {}),
       };
       const result = isFirstPage(method, params)
@@ -110,7 +105,7 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
     } catch (error) {
       return answerOf(id, failureOf(error, era, options.describeError));
     } finally {
-      options.signal.removeEventListener("abort", cancel);
+      cancellation?.finish();
     }
   })();
 
@@ -134,9 +129,31 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
   });
 }
 
+/** Ends a call when its request is aborted, or when the stream that it reports to is. */
+class Cancellation {
+  readonly #outer: AbortSignal;
+  readonly #controller = new AbortController();
+
+  constructor(outer: AbortSignal) {
+    this.#outer = outer;
+    if (outer.aborted) this.cancel();
+    else outer.addEventListener("abort", this.cancel, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  readonly cancel = (): void => this.#controller.abort(this.#outer.reason);
+
+  finish(): void {
+    this.#outer.removeEventListener("abort", this.cancel);
+  }
+}
+
 /** A JSON-RPC error as an HTTP answer. */
-export function errorResponse(id: RequestId | null, failure: RpcFailure): Response {
-  return toResponse(answerOf(id, failure));
+export function errorResponse(id: RequestId | null, failure: RpcFailure, respond = toResponse): Response {
+  return respond(answerOf(id, failure));
 }
 
 interface JsonAnswer extends HttpAnswer {

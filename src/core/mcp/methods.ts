@@ -16,7 +16,7 @@ export interface Invocation {
   readonly headers: Headers;
   readonly provider: Provider;
   readonly pageSize: number;
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignal | undefined;
   readonly progress: CallContext["progress"];
 }
 

@@ -54,8 +54,8 @@ export interface CallContext {
   readonly era: Era;
   readonly protocolVersion: string;
   readonly requestId: string | number;
-  /** Aborted when a modern client disconnects or the host gives up. */
-  readonly signal: AbortSignal;
+  /** Aborted when a modern client disconnects or the host gives up; calls of legacy clients have none. */
+  readonly signal: AbortSignal | undefined;
   readonly clientCapabilities: JsonObject;
   /** `params._meta`, or an empty object. */
   readonly meta: JsonObject;

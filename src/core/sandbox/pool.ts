@@ -79,24 +79,25 @@ export class Pool {
   /**
    * Takes an instance, waiting for at most `poolWaitMs`.
    *
+   * @param need bytes of linear memory that the call is known to need; `null` where nobody knows.
    * @throws {PoolExhausted} when none came free in time
    * @throws {CallStopped} when the call is cancelled or over its deadline while it waits
    */
-  async take(control: CallControl, tenant: Tenant | undefined): Promise<Lease> {
+  async take(control: CallControl, tenant: Tenant | undefined, need: number | null): Promise<Lease> {
     const { limits, now } = this.#options;
     control.check();
-    const atOnce = this.#tryPass(null, control, tenant);
+    const atOnce = this.#tryPass(null, control, tenant, need);
     if (atOnce !== null) return atOnce;
     const giveUpAt = now() + limits.poolWaitMs;
     const place = this.#line.join(tenant);
     try {
-      let lease = await this.#lookQuickly(place, control, tenant);
+      let lease = await this.#lookQuickly(place, control, tenant, need);
       for (let delay = FIRST_POLL_MS; lease === null; delay = Math.min(delay * 2, LAST_POLL_MS)) {
         await new Promise((resolve) => setTimeout(resolve, delay));
         control.check();
         this.#line.seen(place);
         this.#discardLost();
-        lease = this.#tryPass(place, control, tenant);
+        lease = this.#tryPass(place, control, tenant, need);
         if (lease === null && now() >= giveUpAt) {
           throw new PoolExhausted(`no sandbox came free within ${limits.poolWaitMs} ms (pool size ${limits.poolSize})`);
         }
@@ -108,7 +109,12 @@ export class Pool {
   }
 
   /** Each look follows a microtask of this call's own: it waits for nobody, and yet lets the other calls of this moment end. */
-  async #lookQuickly(place: Place, control: CallControl, tenant: Tenant | undefined): Promise<Lease | null> {
+  async #lookQuickly(
+    place: Place,
+    control: CallControl,
+    tenant: Tenant | undefined,
+    need: number | null,
+  ): Promise<Lease | null> {
     let returned = this.#returned;
     for (let looks = 0; looks < QUICK_LOOKS; looks++) {
       await undefined;
@@ -118,14 +124,14 @@ export class Pool {
       }
       if (this.#leases.size >= this.#options.limits.poolSize) continue;
       control.check();
-      const lease = this.#tryPass(place, control, tenant);
+      const lease = this.#tryPass(place, control, tenant, need);
       if (lease !== null) return lease;
     }
     return null;
   }
 
-  #tryPass(place: Place | null, control: CallControl, tenant: Tenant | undefined): Lease | null {
-    return this.#line.mayPass(place, tenant, this.#held) ? this.#tryTake(control, tenant) : null;
+  #tryPass(place: Place | null, control: CallControl, tenant: Tenant | undefined, need: number | null): Lease | null {
+    return this.#line.mayPass(place, tenant, this.#held) ? this.#tryTake(control, tenant, need) : null;
   }
 
   /** Gives an instance back. `reusable` is false after a trap or an abandoned call. */
@@ -144,22 +150,25 @@ export class Pool {
   }
 
   /**
-   * The largest idle instance. Linear memory cannot shrink, and a dropped one stays resident until the garbage collector
-   * comes round: tools that need much memory should grow the same instance, again and again.
+   * The smallest idle instance that has what the call needs, else the largest one. Linear memory cannot shrink, and a dropped one stays
+   * resident until the garbage collector comes round: tools that need much memory should grow the same instance, again and again, and no
+   * other call should keep it from them.
    */
-  #takeIdle(): Instance | undefined {
+  #takeIdle(need: number | null): Instance | undefined {
     let best = 0;
     for (let index = 1; index < this.#idle.length; index++) {
-      if ((this.#idle[index]?.memoryBytes ?? 0) >= (this.#idle[best]?.memoryBytes ?? 0)) best = index;
+      const [known, size] = [this.#idle[best]?.memoryBytes ?? 0, this.#idle[index]?.memoryBytes ?? 0];
+      const isBetter = need !== null && known >= need ? size >= need && size <= known : size >= known;
+      if (isBetter) best = index;
     }
     return this.#idle.splice(best, 1)[0];
   }
 
-  #tryTake(control: CallControl, tenant: Tenant | undefined): Lease | null {
+  #tryTake(control: CallControl, tenant: Tenant | undefined, need: number | null): Lease | null {
     const { limits, now, instanceBytes } = this.#options;
     if (this.#leases.size >= limits.poolSize) this.#discardLost();
     if (this.#leases.size >= limits.poolSize) return null;
-    let instance = this.#takeIdle();
+    let instance = this.#takeIdle(need);
     if (instance === undefined) {
       if (this.memoryBytes + instanceBytes > limits.poolMemoryBytes) return null;
       instance = this.#create();

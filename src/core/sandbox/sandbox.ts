@@ -11,6 +11,7 @@ import { GuestRun, STOP_MESSAGES } from "./guest-run.ts";
 import { type Image, imageBytes, takeImage } from "./image.ts";
 import { ByteLru } from "./image-cache.ts";
 import { Instance } from "./instance.ts";
+import { LoadFailures } from "./load-failures.ts";
 import type { CallOutcome, GuestFailure, LoadOutcome } from "./outcome.ts";
 import { type GuestAnswer, parseJson } from "./outcome-text.ts";
 import { type Lease, Pool } from "./pool.ts";
@@ -36,7 +37,7 @@ export interface Program {
 }
 
 export interface CallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly tenant?: Tenant;
 }
 
@@ -67,6 +68,8 @@ interface Loaded {
   readonly image: Image;
   readonly definition: ToolDefinition | null;
   readonly gasUsed: number;
+  /** The most linear memory that a call has used so far, bytes; `null` before the first. */
+  peakBytes: number | null;
 }
 
 interface RunOptions {
@@ -98,6 +101,7 @@ export class Sandbox {
   readonly #images: ByteLru<Loaded>;
   readonly #breaker: GasBreaker;
   readonly #turns: Turns;
+  readonly #loadFailures = new LoadFailures();
   #baseImage: Image | null = null;
 
   constructor(options: SandboxOptions) {
@@ -131,6 +135,7 @@ export class Sandbox {
     const key = toolKey(tool);
     const outcome = await this.#withInstance(
       options,
+      0,
       async (lease): Promise<{ value: LoadResult; reusable: boolean }> => {
         const cached = this.#images.get(key);
         if (cached !== undefined) return { value: { ok: true, loaded: cached }, reusable: true };
@@ -145,21 +150,31 @@ export class Sandbox {
 
   /**
    * Calls a tool's handler with `args`, under `callGas` units and `callTimeoutMs`. Loads the script first where its image
-   * is not cached. A script that exhausted its gas `gasExhaustionsPerMinute` times within a minute, for any caller of its
+   * is not cached; one that does not load is not loaded again for a minute. A script that exhausted its gas `gasExhaustionsPerMinute` times within a minute, for any caller of its
    * origin (`options.tenant`), is not run for a minute: `tool_suspended`.
    *
    * @throws {PoolExhausted}
    */
   async call(tool: Tool, args: Json, capabilities: Capabilities, options: CallOptions = {}): Promise<CallOutcome> {
+    const key = toolKey(tool);
     const suspendable = `${options.tenant?.origin ?? ""} ${tool.sha256}`;
-    const refusal = this.#suspension(suspendable);
+    const refuse = () => this.#suspension(suspendable) ?? this.#loadFailures.get(key, this.#now());
+    const refusal = refuse();
     if (refusal !== null) return refusal;
-    const outcome = await this.#run(toolKey(tool), (lease) => this.#loadTool(lease, tool, this.#limits.loadGas), args, {
+    const load = async (lease: Lease) => {
+      const loading = await this.#loadTool(lease, tool, this.#limits.loadGas);
+      const { value } = loading;
+      if (!value.ok) this.#loadFailures.record(key, value, this.#now());
+      // An image that others push out again and again must not cost everybody a load for each call.
+      else if (value.loaded.gasUsed > this.#limits.callGas) this.#breaker.record(suspendable, this.#now());
+      return loading;
+    };
+    const outcome = await this.#run(key, load, args, {
       capabilities,
       gas: this.#limits.callGas,
       options,
       // Others that ran while this call waited for its turn may have been the last.
-      refuse: () => this.#suspension(suspendable),
+      refuse,
     });
     if (!outcome.ok && outcome.code === "gas_exhausted") this.#breaker.record(suspendable, this.#now());
     return outcome;
@@ -202,7 +217,8 @@ export class Sandbox {
     input: Json,
     { capabilities, gas, options, refuse }: RunOptions,
   ): Promise<CallOutcome> {
-    return this.#withInstance<CallOutcome>(options, async (lease) => {
+    const need = this.#images.get(key)?.peakBytes ?? null;
+    return this.#withInstance<CallOutcome>(options, need, async (lease) => {
       const refusal = refuse?.() ?? null;
       if (refusal !== null) return { value: refusal, reusable: true };
       let loaded = this.#images.get(key);
@@ -215,6 +231,7 @@ export class Sandbox {
       instance.restore(loaded.image);
       const run = this.#newRun(lease, gas, capabilities);
       const answer = await run.call(JSON.stringify(input));
+      loaded.peakBytes = Math.max(loaded.peakBytes ?? 0, instance.heapEnd);
       const reusable = !run.poisoned && control.stopped === null;
       return { value: this.#callOutcome(run, answer), reusable };
     });
@@ -237,6 +254,7 @@ export class Sandbox {
 
   async #withInstance<T extends CallOutcome | LoadResult>(
     options: CallOptions,
+    need: number | null,
     use: (lease: Lease) => Promise<{ value: T; reusable: boolean }>,
   ): Promise<T | GuestFailure> {
     const control = new CallControl({
@@ -247,7 +265,7 @@ export class Sandbox {
     this.#turns.begin();
     let lease: Lease;
     try {
-      lease = await this.#pool.take(control, options.tenant);
+      lease = await this.#pool.take(control, options.tenant, need);
     } catch (error) {
       if (!(error instanceof CallStopped)) throw error;
       return { ok: false, code: error.code, message: STOP_MESSAGES[error.code], gasUsed: 0 };
@@ -322,7 +340,7 @@ export class Sandbox {
     if (size > maximum) {
       return run.fail("image_too_large", `the loaded script takes ${size} bytes of memory; ${maximum} are allowed`);
     }
-    return { ok: true, loaded: { image, definition, gasUsed: run.gasUsed } };
+    return { ok: true, loaded: { image, definition, gasUsed: run.gasUsed, peakBytes: null } };
   }
 }
 

@@ -11,7 +11,7 @@ import { SchemaError } from "./schema-error.ts";
 export interface Evaluation {
   readonly sandbox: Pick<Sandbox, "evaluate">;
   readonly tenant?: Tenant;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Gas for one evaluation. Default: the sandbox's for a call. */
   readonly gas?: number;
 }

@@ -116,9 +116,9 @@ export class OriginHub extends DurableObject<Env> {
     return outcome.ok ? answer("miss", outcome.packed, null) : outcome;
   }
 
-  /** Refreshes a release that is not fresh: for the cron. */
+  /** Refreshes a release whose alarm should have rung, or was never set: for the cron. */
   async wake(origin: CanonicalOrigin): Promise<void> {
-    if (this.#age() > FRESH_MS && !this.#failedLately()) await this.#refresh(origin);
+    await this.#refreshBeyond(KEEP_WARM_MS, origin);
   }
 
   /** Keeps the release warm, and goes on reading what was deferred. */
@@ -126,7 +126,7 @@ export class OriginHub extends DurableObject<Env> {
     this.#warmth.rang();
     const origin = this.#warmth.calledLately();
     // Where nothing is to be done, the next caller sets the alarm again.
-    if (origin !== null) await this.wake(origin);
+    if (origin !== null) await this.#refreshBeyond(FRESH_MS, origin);
   }
 
   /** Answers, which is all that readiness asks. */
@@ -179,6 +179,10 @@ export class OriginHub extends DurableObject<Env> {
     const servable =
       settings.ok && failure.code === "discovery_failed" && this.#age() <= settings.settings.staleIfErrorMs;
     return (servable ? this.#answerHeld("stale", knownVersion) : null) ?? { ok: false, failure };
+  }
+
+  async #refreshBeyond(age: number, origin: CanonicalOrigin): Promise<void> {
+    if (this.#age() > age && !this.#failedLately()) await this.#refresh(origin);
   }
 
   /** Joins the discovery under way, or starts one. Inside one object, requests may await each other's work. */

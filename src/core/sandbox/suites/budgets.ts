@@ -60,6 +60,26 @@ export function budgetSuite({ engines, it, expect }: Suite): void {
       expect(runs).toEqual(7);
     });
 
+    it(`[budget:load-gas] a script that does not load is not loaded again for a minute${on}`, async () => {
+      let now = 1_000_000;
+      const sandbox = new Sandbox({ engine, limits: DEFAULT_SANDBOX_LIMITS, now: () => now });
+      const broken = script("for (let i = 0; i < 1e5; i++); throw new Error('no')");
+      const first = await sandbox.call(broken, {}, {});
+      expect(first).toMatchObject({ ok: false });
+      expect(first.gasUsed > 100_000).toEqual(true);
+      expect(await sandbox.call(broken, {}, {})).toEqual({ ...first, gasUsed: 0 });
+      now += 60_000;
+      expect(await sandbox.call(broken, {}, {})).toEqual(first);
+    });
+
+    it(`[budget:load-gas] a script that costs more than a call to load is not loaded for calls without end${on}`, async () => {
+      // No image is kept, so that every call has to load.
+      const sandbox = newSandbox(engine, { callGas: 50_000, imageCacheBytes: 0 });
+      const slow = script('for (let i = 0; i < 1e5; i++); registerTool({ name: "t", handler: () => 1 })');
+      for (let i = 0; i < 5; i++) expect(await sandbox.call(slow, {}, {})).toMatchObject({ value: 1 });
+      expect(await sandbox.call(slow, {}, {})).toMatchObject({ code: "tool_suspended" });
+    });
+
     it(`[budget:gas-exhaustions] calls that waited while their tool was suspended do not run either${on}`, async () => {
       const sandbox = newSandbox(engine, { callGas: 100_000, poolSize: 1 });
       const burning = handler("for (;;) {}");

@@ -63,6 +63,20 @@ export function poolSuite({ engines, thorough, it, expect }: Suite): void {
         });
       }
 
+      it(`work that needs little memory leaves the large instance to a tool that needs it${on}`, async () => {
+        const sandbox = newSandbox(engine);
+        const grow = handler("return new Uint8Array(2e7).length");
+        expect(await sandbox.call(grow, {}, {})).toMatchObject({ value: 2e7 });
+        await sandbox.call(SUM, { a: 1, b: 1 }, {}, { tenant: { client: "c", origin: "o" } });
+        const small = [
+          sandbox.call(SUM, { a: 1, b: 1 }, {}),
+          sandbox.load(script('for (let i = 0; i < 1e6; i++); registerTool({ name: "t", handler() {} })')),
+        ];
+        await sleep(5);
+        expect(await sandbox.call(grow, {}, {})).toMatchObject({ value: 2e7 });
+        for (const outcome of await Promise.all(small)) expect(outcome).toMatchObject({ ok: true });
+      });
+
       it(`a call is ended while it waits for its turn${on}`, async () => {
         const sandbox = newSandbox(engine);
         const caller = new AbortController();

@@ -73,11 +73,13 @@ export function wrapGzip(
   return new Uint8Array(Buffer.concat([header, extra, deflateRawSync(content), trailer]));
 }
 
-/** A zip member; sizes and CRC-32 are right, the rest may be anything. */
+/** A zip member; its sizes and CRC-32 are the body's, the rest may be anything. */
 export interface ZipEntry {
   readonly name: string;
   readonly body?: string;
   readonly isStored?: boolean;
+  /** Compressed data that is not the body's. */
+  readonly data?: Uint8Array;
   readonly flags?: number;
   /** Extra fields of the local header and of the directory. */
   readonly extra?: Uint8Array;
@@ -97,7 +99,7 @@ export function buildZip(
   for (const entry of entries) {
     const name = Buffer.from(entry.name);
     const body = Buffer.from(entry.body ?? "");
-    const data = entry.isStored ? body : deflateRawSync(body);
+    const data = entry.data ?? (entry.isStored ? body : deflateRawSync(body));
     const extra = entry.extra ?? new Uint8Array(0);
     const shared = Buffer.alloc(26);
     shared.writeUInt16LE(20, 0);

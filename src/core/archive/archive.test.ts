@@ -212,6 +212,7 @@ describe("tar headers", () => {
     ["a GNU long name and a pax header", [long, pax({ path: "p" }), file], "pax"],
     ["two GNU long names", [long, long, file], "pax"],
     ["a global header between", [pax({ path: "p" }), global, file], "pax"],
+    ["a global header at the end", [file, global], "pax"],
     ["a pax header at the end", [file, pax({ path: "p" })], "pax"],
     ["a key twice", [{ ...pax({}), body: paxBody({ path: "a" }) + paxBody({ path: "b" }) }, file], "pax"],
     ["an empty path", [pax({ path: "" }), file], "path"],

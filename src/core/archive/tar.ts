@@ -23,40 +23,46 @@ export function readTar(tar: Uint8Array, limits: ArchiveLimits): MemberList {
   const members = new MemberList();
   let prelude: Prelude = {};
   let entries = 0;
+  let isMemberDue = false;
   for (let offset = 0; ; ) {
     const block = tar.subarray(offset, offset + TAR_BLOCK_BYTES);
     if (block.length < TAR_BLOCK_BYTES) throw truncated("before its end marker");
     if (isZero(block)) {
       checkEnd(tar.subarray(offset));
-      if (hasPrelude(prelude)) throw new ArchiveError("pax", "The last header of the tar belongs to no member.");
+      if (isMemberDue) throw new ArchiveError("pax", "An extended header of the tar is followed by no member.");
       return members;
     }
     const header = parseTarHeader(block);
     checkRawName(header);
-    const start = offset + TAR_BLOCK_BYTES;
-    if (header.size > tar.length - start) throw truncated("inside a member");
-    const body = tar.subarray(start, start + header.size);
-    const next = start + Math.ceil(header.size / TAR_BLOCK_BYTES) * TAR_BLOCK_BYTES;
-    if (next > tar.length) throw truncated("inside a member");
-    if (!isZero(tar.subarray(start + header.size, next))) {
-      throw new ArchiveError("trailing", "The padding after a member is not zero.");
-    }
-    offset = next;
-    if (header.type === "x" || header.type === "L" || header.type === "K") {
+    const body = readBody(tar, offset + TAR_BLOCK_BYTES, header.size);
+    offset += TAR_BLOCK_BYTES + paddedLength(header.size);
+    isMemberDue = header.type === "x" || header.type === "L" || header.type === "K" || header.type === "g";
+    if (isMemberDue && header.type !== "g") {
       readPrelude(prelude, header, body);
       continue;
     }
     entries += 1;
     checkEntries(entries, limits);
-    if (header.type === "g") {
-      if (hasPrelude(prelude))
-        throw new ArchiveError("pax", "A global pax header stands between a header and its member.");
+    if (isMemberDue) {
+      if (hasPrelude(prelude)) throw mixedHeaders();
       parsePax(boundedPax(body), true);
       continue;
     }
     addMember(members, header, prelude, body);
     prelude = {};
   }
+}
+
+function readBody(tar: Uint8Array, start: number, size: number): Uint8Array {
+  const end = start + size;
+  const next = start + paddedLength(size);
+  if (next > tar.length) throw truncated("inside a member");
+  if (!isZero(tar.subarray(end, next))) throw new ArchiveError("trailing", "The padding after a member is not zero.");
+  return tar.subarray(start, end);
+}
+
+function paddedLength(size: number): number {
+  return Math.ceil(size / TAR_BLOCK_BYTES) * TAR_BLOCK_BYTES;
 }
 
 function hasPrelude(prelude: Prelude): boolean {
@@ -69,8 +75,7 @@ function readPrelude(prelude: Prelude, header: TarHeader, body: Uint8Array): voi
     header.type === "x"
       ? !hasPrelude(prelude)
       : prelude.pax === undefined && (header.type === "L" ? prelude.longName : prelude.longLink) === undefined;
-  if (!isFirst)
-    throw new ArchiveError("pax", "A member has several extended headers of a kind, or of different kinds.");
+  if (!isFirst) throw mixedHeaders();
   if (header.type === "x") prelude.pax = parsePax(boundedPax(body), false);
   else if (header.type === "L") prelude.longName = longText(body, "path");
   else prelude.longLink = longText(body, "link");
@@ -129,6 +134,10 @@ function checkEnd(rest: Uint8Array): void {
   if (rest.length < 2 * TAR_BLOCK_BYTES || rest.length % TAR_BLOCK_BYTES !== 0)
     throw truncated("inside its end marker");
   if (!isZero(rest)) throw new ArchiveError("trailing", "Something follows the end marker of the tar.");
+}
+
+function mixedHeaders(): ArchiveError {
+  return new ArchiveError("pax", "A member of the tar has several extended headers of a kind, or of different kinds.");
 }
 
 function truncated(where: string): ArchiveError {

@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import { fuzzArchives } from "../archives/fuzz.ts";
+
+const MUTANTS = 2500;
+
+describe(`${MUTANTS} mutants of the corpus of archives (npm run fuzz:archives reads 20,000)`, () => {
+  const { accepted, differences } = fuzzArchives(MUTANTS, 1);
+
+  it("are refused with a code or read", () => {
+    expect(accepted).toBeGreaterThan(MUTANTS / 20);
+    expect(accepted).toBeLessThan(MUTANTS / 2);
+  });
+
+  it.skipIf(differences === null)("are read as Python reads them, which needs python3", () => {
+    expect(differences).toEqual([]);
+  });
+});

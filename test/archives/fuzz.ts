@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   type Archive,
   ArchiveError,
@@ -14,7 +15,7 @@ import { mutate, seededRandom } from "./mutate.ts";
 
 /** Cases above this are the ones about limits: slow, and nothing to learn from their mutants. */
 const MAX_CASE_BYTES = 4096;
-const FOLDER = new URL(".", import.meta.url);
+const FOLDER = new URL(".", import.meta.url).pathname;
 
 /** What a run found. Mutants are numbered from 0; a seed and a number make the same one again. */
 export interface FuzzReport {
@@ -41,7 +42,7 @@ interface Reading {
 export function fuzzArchives(count: number, seed: number): FuzzReport {
   const corpus = ARCHIVE_CASES.map(({ file, reason }) => ({
     reason,
-    bytes: readFileSync(new URL(file, FOLDER)),
+    bytes: readFileSync(join(FOLDER, file)),
   })).filter(({ bytes }) => bytes.length <= MAX_CASE_BYTES);
   const all = corpus.map(({ bytes }) => bytes);
   const valid = corpus.filter(({ reason }) => reason === "ok").map(({ bytes }) => bytes);
@@ -99,7 +100,7 @@ function pythonReadings(archives: readonly Uint8Array[]): readonly unknown[] | n
     length.writeUInt32LE(bytes.length);
     return [length, bytes];
   });
-  const script = new URL("python_reading.py", FOLDER).pathname;
+  const script = join(FOLDER, "python_reading.py");
   const output = execFileSync("python3", [script], { input: Buffer.concat(input), maxBuffer: 2 ** 30 });
   return output
     .toString()

@@ -5,6 +5,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import { VERSION } from "../../core/version.ts";
 import { openRegistry } from "../registry/database.ts";
 import { probeOrigin } from "../releases/hub-client.ts";
+import { addAttestationRoutes } from "./attestation-routes.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
 import { addClientRoutes } from "./client-routes.ts";
 import type { AdminEnv } from "./environment.ts";
@@ -12,9 +13,12 @@ import { invalidRequest } from "./invalid-request.ts";
 import { addOriginRoutes } from "./origin-routes.ts";
 import type { Prober } from "./probe.ts";
 import { answerProblem, Problem, problemResponse } from "./problem.ts";
+import { addReviewerRoutes } from "./reviewer-routes.ts";
+import { addRevocationRoutes } from "./revocation-routes.ts";
 import { requireAdmin } from "./sign-in.ts";
 import { addSkillRoutes } from "./skill-routes.ts";
 import { addTokenRoutes } from "./token-routes.ts";
+import { addTrustRootRoutes } from "./trust-root-routes.ts";
 
 /** Largest request body: room for an `attestations.json` as large as a publisher's may be. */
 export const MAX_ADMIN_BODY_BYTES = 256 * 1024;
@@ -61,6 +65,10 @@ export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): Ope
 
   addOriginRoutes(app, prober);
   addSkillRoutes(app);
+  addReviewerRoutes(app);
+  addAttestationRoutes(app);
+  addRevocationRoutes(app);
+  addTrustRootRoutes(app);
   addClientRoutes(app);
   addTokenRoutes(app);
   addAuditRoutes(app);

@@ -11,7 +11,11 @@ import type { RequestVariables } from "../request-context.ts";
 type ProblemContext = Pick<Context, "body"> & { readonly var: Readonly<Pick<RequestVariables, "log" | "requestId">> };
 
 /** Codes that only the admin API has. */
-type AdminOnlyCode = "bad_request" | "service_binding_unconfirmed" | Exclude<RegistryErrorCode, GatewayErrorCode>;
+type AdminOnlyCode =
+  | "bad_request"
+  | "bad_trust_root"
+  | "service_binding_unconfirmed"
+  | Exclude<RegistryErrorCode, GatewayErrorCode>;
 export type ProblemCode = GatewayErrorCode | AdminOnlyCode;
 
 interface ProblemKind {
@@ -24,6 +28,7 @@ interface ProblemKind {
 
 const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
   bad_request: { status: 400, title: "A parameter or a member of the body is not valid." },
+  bad_trust_root: { status: 400, title: "It is no Sigstore trust root." },
   unknown_origin: { status: 400, title: "A grant names an origin that is not registered." },
   service_binding_unconfirmed: {
     status: 409,

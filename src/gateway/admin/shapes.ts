@@ -20,6 +20,8 @@ export const Moment = z.int().min(0).openapi({ description: "Epoch milliseconds.
 export const OriginId = z.string().regex(idPattern("org")).openapi({ example: "org_0123456789abcdef01234567" });
 export const ClientId = z.string().regex(idPattern("cli")).openapi({ example: "cli_0123456789abcdef01234567" });
 export const TokenId = z.string().regex(idPattern("tok")).openapi({ example: "tok_0123456789abcdef01234567" });
+export const ReviewerId = z.string().regex(idPattern("rev")).openapi({ example: "rev_0123456789abcdef01234567" });
+export const RevocationId = z.string().regex(idPattern("rvk")).openapi({ example: "rvk_0123456789abcdef01234567" });
 
 /** The path of whatever belongs to one origin. */
 export const ofOrigin = z.object({ id: OriginId.openapi({ param: { name: "id", in: "path" } }) });

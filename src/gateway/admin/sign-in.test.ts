@@ -31,6 +31,22 @@ const ROUTES: readonly (readonly [method: string, path: string, body: unknown, s
   ["POST", `/clients/cli_${ID}/tokens`, {}, 404],
   ["GET", `/clients/cli_${ID}/tokens`, undefined, 404],
   ["DELETE", `/clients/cli_${ID}/tokens/tok_${ID}`, undefined, 404],
+  ["POST", "/reviewers", {}, 400],
+  ["GET", "/reviewers", undefined, 200],
+  ["GET", `/reviewers/rev_${ID}`, undefined, 404],
+  ["POST", `/reviewers/rev_${ID}/retire`, {}, 400],
+  ["POST", `/reviewers/rev_${ID}/revoke`, {}, 400],
+  ["POST", "/attestations", [], 200],
+  ["GET", "/attestations", undefined, 200],
+  ["GET", "/attestations/export?origin=https://a.example", undefined, 200],
+  ["GET", `/attestations/${HASH}`, undefined, 404],
+  ["POST", `/attestations/${HASH}/revoke`, {}, 400],
+  ["POST", "/revocations", {}, 400],
+  ["GET", "/revocations", undefined, 200],
+  ["POST", `/revocations/rvk_${ID}/lift`, {}, 400],
+  ["GET", "/trust-root", undefined, 200],
+  ["PUT", "/trust-root", {}, 400],
+  ["DELETE", "/trust-root", undefined, 200],
   ["GET", "/audit", undefined, 200],
   ["GET", "/nothing", undefined, 404],
   ["PUT", "/origins", {}, 405],
@@ -40,7 +56,13 @@ it("the table of routes is complete", async () => {
   const routes = adminGateway()
     .routes.filter(({ method, path }) => method !== "ALL" && path.startsWith("/admin/api/v1/"))
     .map(({ method, path }) => `${method} ${path.replace("/admin/api/v1", "")}`);
-  const ids: Record<string, string> = { origins: `org_${ID}`, clients: `cli_${ID}` };
+  const ids: Record<string, string> = {
+    origins: `org_${ID}`,
+    clients: `cli_${ID}`,
+    reviewers: `rev_${ID}`,
+    revocations: `rvk_${ID}`,
+    attestations: HASH,
+  };
   const fill = (route: string) =>
     route
       .replace(":id", ids[route.split("/")[1] ?? ""] ?? "")

@@ -1,0 +1,175 @@
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { attestationEntry } from "../../core/attestation/attestation.ts";
+import { publishableAttestations } from "../../core/attestation/sign.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { type CanonicalOrigin, parseOrigin } from "../../core/origin.ts";
+import { forgetPolicy } from "../auth/policy.ts";
+import { attestationsOf, getAttestation, listAttestations, type StoredAttestation } from "../registry/attestations.ts";
+import { isCreatedKey } from "../registry/page.ts";
+import { createRevocation } from "../registry/revocations.ts";
+import { readTrust } from "../registry/trust.ts";
+import { AttestationResult, recordAttestations } from "./attestation-import.ts";
+import { type AdminEnv, actingNow } from "./environment.ts";
+import { judge, skillOf } from "./judging.ts";
+import { RevocationBody, showRevocation } from "./revocation-routes.ts";
+import {
+  body,
+  Hash,
+  json,
+  Moment,
+  PageQuery,
+  pageBody,
+  pageOf,
+  pageRequest,
+  problems,
+  Reason,
+  RevocationId,
+} from "./shapes.ts";
+
+const Entry = z.record(z.string(), z.any()).openapi({
+  description: "As in a publisher's attestations.json.",
+  example: { origin: "https://publisher.example", skill: "sum", attester: "human:ada" },
+});
+
+// What an entry may be is judged one by one: a wrong one is refused by its index and harms no other.
+const Entries = z
+  .union([z.array(z.any()), z.record(z.string(), z.any())], { error: "must be an entry or a list of entries" })
+  .openapi("AttestationEntries", { description: "One entry, or a list of them as in attestations.json." });
+
+const AttestationBody = z
+  .object({
+    id: z.string().openapi({ description: "SHA-256 of what counts of the entry: all but its note." }),
+    origin: z.string(),
+    skill: z.string(),
+    toolSha256: z.string(),
+    attester: z.string(),
+    signedOn: z.string().openapi({ example: "2026-11-30" }),
+    validUntil: z.string(),
+    kind: z.enum(["ed25519", "sigstore"]),
+    note: z.string().nullable(),
+    storedAt: Moment,
+    storedBy: z.string(),
+    revocationId: RevocationId.nullable().openapi({ description: "The revocation of it that is in force." }),
+  })
+  .openapi("Attestation");
+
+const JudgedAttestation = AttestationBody.extend({
+  entry: Entry,
+  standing: z.string().openapi({ description: "How it counts today.", example: "attested" }),
+}).openapi("JudgedAttestation");
+
+// parseOrigin's refusals are `bad_origin` with a better sentence.
+const OriginParameter = z
+  .string({ error: "must be given once" })
+  .openapi({ param: { name: "origin", in: "query" }, example: "https://publisher.example" });
+const ofAttestation = z.object({ id: Hash.openapi({ param: { name: "id", in: "path" } }) });
+const tags = ["attestations"];
+
+const create = createRoute({
+  method: "post",
+  path: "/attestations",
+  tags,
+  summary: "Store attestations",
+  description:
+    "Beside those that publishers ship. Every entry is judged alone: accepted with its standing today, or refused with a code. What is accepted is stored in one transaction. An entry whose proof fails under a registered key is refused. Problems: `bad_request`, `too_many_attestations` (then none is stored).",
+  request: { body: body(Entries) },
+  responses: {
+    200: json("What became of each entry.", z.object({ results: z.array(AttestationResult) })),
+    ...problems,
+  },
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/attestations",
+  tags,
+  summary: "List stored attestations, stored earliest first",
+  request: { query: PageQuery.extend({ origin: OriginParameter.optional() }) },
+  responses: { 200: json("A page of attestations.", pageOf("AttestationPage", AttestationBody)), ...problems },
+});
+
+const exported = createRoute({
+  method: "get",
+  path: "/attestations/export",
+  tags,
+  summary: "Export an origin's attestations as the file to publish",
+  description:
+    "All that are stored and not revoked, as `/.well-known/agent-skills/attestations.json`. Problems: `bad_origin`.",
+  request: { query: z.strictObject({ origin: OriginParameter }) },
+  responses: { 200: json("The file.", z.array(Entry)), ...problems },
+});
+
+const read = createRoute({
+  method: "get",
+  path: "/attestations/{id}",
+  tags,
+  summary: "Read a stored attestation, and how it counts today",
+  request: { params: ofAttestation },
+  responses: { 200: json("The attestation.", JudgedAttestation), ...problems },
+});
+
+const revoke = createRoute({
+  method: "post",
+  path: "/attestations/{id}/revoke",
+  tags,
+  summary: "Revoke a stored attestation",
+  description:
+    "Wherever the same one comes from, it counts for nothing. One that only a publisher ships is revoked by its id at `/revocations`. In force within 5 seconds. Problems: `bad_request`, `not_found`, `already_exists`.",
+  request: { params: ofAttestation, body: body(z.strictObject({ reason: Reason })) },
+  responses: { 201: json("The revocation.", RevocationBody), ...problems },
+});
+
+export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
+  app.openapi(create, async (c) => {
+    const given = c.req.valid("json") as JsonObject | readonly Json[];
+    const entries = Array.isArray(given) ? (given as readonly Json[]) : [given as JsonObject];
+    const results = await recordAttestations(c.get("registry"), actingNow(c), entries);
+    forgetPolicy();
+    return c.json({ results: [...results] }, 200);
+  });
+  app.openapi(list, async (c) => {
+    const { origin, ...query } = c.req.valid("query");
+    const only = origin === undefined ? null : anyOrigin(origin);
+    const page = await listAttestations(c.get("registry"), only, pageRequest(query, isCreatedKey));
+    return c.json(pageBody(page, showAttestation), 200);
+  });
+  app.openapi(exported, async (c) => {
+    const stored = await attestationsOf(c.get("registry"), anyOrigin(c.req.valid("query").origin));
+    const valid = stored.filter(({ revocationId }) => revocationId === null);
+    const file = publishableAttestations(valid.map(({ attestation }) => attestation));
+    return c.json(
+      file.map((entry) => ({ ...entry })),
+      200,
+    );
+  });
+  app.openapi(read, async (c) => {
+    const registry = c.get("registry");
+    const stored = await getAttestation(registry, c.req.valid("param").id);
+    const { attestation } = stored;
+    const [judgement] = await judge([skillOf(attestation)], [stored], await readTrust(registry), Date.now());
+    const standing = judgement?.because[0]?.standing ?? "unverified";
+    return c.json({ ...showAttestation(stored), entry: { ...attestationEntry(attestation) }, standing }, 200);
+  });
+  app.openapi(revoke, async (c) => {
+    const registry = c.get("registry");
+    const { attestation } = await getAttestation(registry, c.req.valid("param").id);
+    const { reason } = c.req.valid("json");
+    const revocation = await createRevocation(registry, actingNow(c), {
+      kind: "attestation",
+      subject: attestation.id,
+      reason,
+    });
+    forgetPolicy();
+    return c.json(showRevocation(revocation), 201);
+  });
+}
+
+/** Attestations may be stored before their origin is registered, and for one that this gateway will not serve. */
+function anyOrigin(text: string): CanonicalOrigin {
+  return parseOrigin(text, { allowLoopbackHttp: true, ownHosts: [] });
+}
+
+function showAttestation({ attestation, storedAt, storedBy, revocationId }: StoredAttestation) {
+  const { proof, ...about } = attestation;
+  return { ...about, kind: proof.kind, storedAt, storedBy, revocationId };
+}

@@ -1,0 +1,186 @@
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { readPublicKey } from "../../core/attestation/ed25519.ts";
+import { isAttester } from "../../core/attestation/read.ts";
+import { forgetPolicy } from "../auth/policy.ts";
+import { isCreatedKey } from "../registry/page.ts";
+import {
+  createReviewer,
+  getReviewer,
+  listReviewers,
+  type RegisteredReviewer,
+  retireReviewer,
+  revokeReviewer,
+} from "../registry/reviewers.ts";
+import { type AdminEnv, actingNow } from "./environment.ts";
+import { Problem } from "./problem.ts";
+import {
+  body,
+  json,
+  Moment,
+  Note,
+  PageQuery,
+  pageBody,
+  pageOf,
+  pageRequest,
+  problems,
+  Reason,
+  ReviewerId,
+} from "./shapes.ts";
+
+const MAX_IDENTITY_CHARS = 1_024;
+const IDENTITY_SENTENCE = `must be 1 to ${MAX_IDENTITY_CHARS} visible ASCII characters`;
+const Identity = z
+  .string({ error: IDENTITY_SENTENCE })
+  .regex(new RegExp(`^[!-~]{1,${MAX_IDENTITY_CHARS}}$`), { error: IDENTITY_SENTENCE });
+
+export const Attester = z
+  .string({ error: "must be a string" })
+  .refine(isAttester, { error: "must be type:name, a lower-case type and a name of visible ASCII characters" })
+  .openapi({ example: "human:ada" });
+
+export const PublicKey = z
+  .string({ error: "must be a string" })
+  .superRefine((text, context) => {
+    const key = readPublicKey(text);
+    if (typeof key === "string") context.addIssue({ code: "custom", message: `must be 32 bytes of base64: ${key}` });
+  })
+  .openapi({ description: "The 32 raw bytes of an Ed25519 key in standard base64." });
+
+const Key = z
+  .discriminatedUnion(
+    "kind",
+    [
+      z.strictObject({ kind: z.literal("ed25519"), publicKey: PublicKey }),
+      z.strictObject({ kind: z.literal("sigstore"), issuer: Identity, identity: Identity }),
+    ],
+    { error: "must be {kind: ed25519, publicKey} or {kind: sigstore, issuer, identity}" },
+  )
+  .openapi({ description: "sigstore: both are compared exactly with the certificate." });
+
+const ReviewerBody = z
+  .object({
+    id: ReviewerId,
+    attester: z.string(),
+    key: Key,
+    status: z.enum(["active", "retired", "revoked"]),
+    registeredAt: Moment.openapi({ description: "What was signed on an earlier UTC day does not count." }),
+    retiredAt: Moment.nullable().openapi({
+      description: "From then on only what the gateway had stored before counts.",
+    }),
+    revokedAt: Moment.nullable().openapi({ description: "From then on nothing of this key counts." }),
+    reason: z.string().nullable(),
+    note: z.string().nullable(),
+  })
+  .openapi("Reviewer");
+
+const NewReviewer = z
+  .strictObject({
+    attester: Attester,
+    key: Key,
+    registeredAt: z
+      .int({ error: "must be epoch milliseconds" })
+      .min(0, { error: "must be epoch milliseconds" })
+      .optional()
+      .openapi({
+        description: "Not in the future. Left out: now. What was signed on an earlier UTC day does not count.",
+      }),
+    note: Note.optional(),
+  })
+  .refine(({ attester, key }) => attester.startsWith("sigstore:") === (key.kind === "sigstore"), {
+    path: ["key"],
+    error: "must be of kind sigstore for an attester `sigstore:…`, and of kind ed25519 for all others",
+  })
+  .openapi("NewReviewer");
+
+const WithReason = z.strictObject({ reason: Reason });
+
+const ofReviewer = z.object({ id: ReviewerId.openapi({ param: { name: "id", in: "path" } }) });
+const tags = ["reviewers"];
+
+const create = createRoute({
+  method: "post",
+  path: "/reviewers",
+  tags,
+  summary: "Register a reviewer's key",
+  description:
+    "From then on its attestations count. An attester may have several keys over time, of which one is active. Problems: `bad_request`, `already_exists`, `bad_state` (the key was revoked).",
+  request: { body: body(NewReviewer) },
+  responses: { 201: json("The reviewer.", ReviewerBody), ...problems },
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/reviewers",
+  tags,
+  summary: "List reviewers, registered earliest first",
+  request: { query: PageQuery },
+  responses: { 200: json("A page of reviewers.", pageOf("ReviewerPage", ReviewerBody)), ...problems },
+});
+
+const read = createRoute({
+  method: "get",
+  path: "/reviewers/{id}",
+  tags,
+  summary: "Read a reviewer",
+  request: { params: ofReviewer },
+  responses: { 200: json("The reviewer.", ReviewerBody), ...problems },
+});
+
+const retire = createRoute({
+  method: "post",
+  path: "/reviewers/{id}/retire",
+  tags,
+  summary: "Retire a reviewer's key",
+  description:
+    "For a key that is used no more: what the gateway had stored of it before counts until it expires. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
+  request: { params: ofReviewer, body: body(WithReason) },
+  responses: { 200: json("The reviewer.", ReviewerBody), ...problems },
+});
+
+const revoke = createRoute({
+  method: "post",
+  path: "/reviewers/{id}/revoke",
+  tags,
+  summary: "Revoke a reviewer's key",
+  description:
+    "For a key that somebody else may have: nothing it ever signed counts, since dates can be forged. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
+  request: { params: ofReviewer, body: body(WithReason) },
+  responses: { 200: json("The reviewer.", ReviewerBody), ...problems },
+});
+
+export function addReviewerRoutes(app: OpenAPIHono<AdminEnv>): void {
+  app.openapi(create, async (c) => {
+    const { attester, key, registeredAt = null, note = null } = c.req.valid("json");
+    const acting = actingNow(c);
+    if (registeredAt !== null && registeredAt > acting.now) {
+      const error = { field: "registeredAt", message: "must not be in the future" };
+      throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
+    }
+    const reviewer = await createReviewer(c.get("registry"), acting, { attester, key, registeredAt, note });
+    forgetPolicy();
+    return c.json(showReviewer(reviewer), 201);
+  });
+  app.openapi(list, async (c) => {
+    const page = await listReviewers(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
+    return c.json(pageBody(page, showReviewer), 200);
+  });
+  app.openapi(read, async (c) => {
+    return c.json(showReviewer(await getReviewer(c.get("registry"), c.req.valid("param").id)), 200);
+  });
+  app.openapi(retire, async (c) => {
+    const { reason } = c.req.valid("json");
+    const reviewer = await retireReviewer(c.get("registry"), actingNow(c), c.req.valid("param").id, reason);
+    forgetPolicy();
+    return c.json(showReviewer(reviewer), 200);
+  });
+  app.openapi(revoke, async (c) => {
+    const { reason } = c.req.valid("json");
+    const reviewer = await revokeReviewer(c.get("registry"), actingNow(c), c.req.valid("param").id, reason);
+    forgetPolicy();
+    return c.json(showReviewer(reviewer), 200);
+  });
+}
+
+function showReviewer({ key, ...reviewer }: RegisteredReviewer) {
+  return { ...reviewer, key: { ...key } };
+}

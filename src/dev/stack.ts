@@ -11,7 +11,7 @@ import { findFreeRun, HOST, requireFree } from "./stack/ports.ts";
 import { buildPublisher, PUBLISHERS, type PublisherName, startPublishers } from "./stack/publishers.ts";
 
 export interface StackOptions {
-  /** The gateway's port; the publishers get the three after it. 0: four free ones in a row. */
+  /** The gateway's port; the publishers get the four after it. 0: five free ones in a row. */
   readonly port: number;
   /** Where databases and tokens are kept; `.dev/state/<port>` unless said, and with port 0 a temporary folder that `stop` removes. */
   readonly stateDir?: string;
@@ -47,12 +47,12 @@ export interface Stack {
 /**
  * Builds and starts everything. A stack that was started on the same state folder and port finds its data, its tokens included.
  *
- * @throws PortBusy when another program holds one of the four ports.
+ * @throws PortBusy when another program holds one of the five ports.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const say = options.onProgress ?? (() => undefined);
-  const port = options.port === 0 ? await findFreeRun(4) : options.port;
-  const ports = { demo: port + 1, bookstore: port + 2, hostile: port + 3 };
+  const port = options.port === 0 ? await findFreeRun(5) : options.port;
+  const ports = { demo: port + 1, bookstore: port + 2, hostile: port + 3, docs: port + 4 };
   await requireFree([port, ...Object.values(ports)]);
 
   const temporary = options.port === 0 && options.stateDir === undefined;
@@ -83,10 +83,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     // Two at a time: a bundler keeps a core busy.
     const [gatewayWorker, demo] = await Promise.all([buildGateway(), buildPublisher("demo")]);
     const [bookstore, hostile] = await Promise.all([buildPublisher("bookstore"), buildPublisher("hostile")]);
+    const docs = await buildPublisher("docs");
 
     say("Starting the gateway and the publishers…");
     const publishers = await startPublishers({
-      workers: { demo, bookstore, hostile },
+      workers: { demo, bookstore, hostile, docs },
       ports,
       stateDir: join(stateDir, "publishers"),
     });

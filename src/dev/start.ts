@@ -41,7 +41,7 @@ async function main(args: readonly string[]): Promise<void> {
     if (wish.made) return;
     console.error(
       error instanceof PortBusy
-        ? `${error.message} The gateway needs ${port} and the publishers ${port + 1} to ${port + 3}: choose others with \`npm start -- --port N\`.`
+        ? `${error.message} The gateway needs ${port} and the publishers ${port + 1} to ${port + 4}: choose others with \`npm start -- --port N\`.`
         : `Skillgate could not start: ${(error as Error).message}`,
     );
     process.exitCode = 1;

@@ -82,6 +82,20 @@ describe.each(CLIENTS)("$name", ({ version, slow, connect }) => {
     },
   );
 
+  it("searches the documentation and reads on where a hit breaks off", async () => {
+    const client = await connected(connect, stack.origins.docs, "path");
+    expect(await client.listTools()).toEqual(["search_docs", "get_doc", "list_docs"]);
+    const found = await client.callTool("search_docs", { query: "deterministic gas inside the wasm", k: 3 });
+    const { hits } = found.structuredContent as { hits: { concept_id: string; score: number; text: string }[] };
+    expect(hits).toHaveLength(3);
+    expect(hits.every(({ score }) => score < 0)).toBe(true);
+    if (slow) return;
+    const [best] = hits;
+    const document = await client.callTool("get_doc", { id: best?.concept_id });
+    const { content } = document.structuredContent as { content: string };
+    expect(content).toContain(best?.text.slice(0, 60).split("\n")[0]);
+  });
+
   it("lists and reads the recipes of bookstore, and is given them by the guide too", async () => {
     const client = await connected(connect, stack.origins.bookstore, "query");
     expect(await client.listResources()).toEqual([

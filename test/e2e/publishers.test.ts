@@ -116,6 +116,43 @@ describe("bookstore", () => {
   });
 });
 
+describe("docs", () => {
+  const hitsOf = async (query: string, k?: number) =>
+    (await call(stack.origins.docs, "search_docs", k === undefined ? { query } : { query, k })).structuredContent
+      ?.hits as {
+      concept_id: string;
+    }[];
+
+  it("finds the page that a question is about, and nothing for what no page says", async () => {
+    expect(await listed(stack.origins.docs)).toEqual(["search_docs", "get_doc", "list_docs"]);
+    expect((await hitsOf("order stock transaction of the bookstore", 1))[0]?.concept_id).toBe(
+      "publishers/bookstore/README",
+    );
+    expect(await hitsOf("gateway")).toHaveLength(5);
+    expect(await hitsOf("gateway", 8)).toHaveLength(8);
+    expect(await hitsOf("receta paella valenciana")).toEqual([]);
+  });
+
+  it("lists its documents and returns each of them whole", async () => {
+    const { docs } = stack.origins;
+    const { documents } = (await call(docs, "list_docs")).structuredContent as {
+      documents: { id: string; characters: number }[];
+    };
+    expect(documents.map(({ id }) => id)).toContain("ARCHITECTURE");
+    for (const { id, characters } of documents) {
+      const { content, truncated } = (await call(docs, "get_doc", { id })).structuredContent as {
+        content: string;
+        truncated: boolean;
+      };
+      expect([[...content].length, truncated], id).toEqual([characters, false]);
+    }
+    expect(await call(docs, "get_doc", { id: "../secret" })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("list_docs") }],
+    });
+  });
+});
+
 describe("hostile", () => {
   const called = site.skills.flatMap(({ name, expect: e }) => ("call" in e ? [[name, e.call] as const] : []));
   const refused = site.skills.flatMap(({ name, expect: e }) => ("rejected" in e ? [[name, e.rejected] as const] : []));

@@ -12,7 +12,7 @@ interface Connection {
   url: string;
   adminToken: string;
   clientToken: string;
-  origins: { demo: string; bookstore: string; hostile: string };
+  origins: { demo: string; bookstore: string; hostile: string; docs: string };
 }
 
 interface Run {
@@ -31,7 +31,7 @@ const runs: Run[] = [];
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "skillgate-start-"));
-  port = await findFreeRun(4);
+  port = await findFreeRun(5);
 });
 
 afterEach(async () => {
@@ -112,6 +112,7 @@ describe("npm start", { timeout: 180_000 }, () => {
         demo: `http://127.0.0.1:${port + 1}`,
         bookstore: `http://127.0.0.1:${port + 2}`,
         hostile: `http://127.0.0.1:${port + 3}`,
+        docs: `http://127.0.0.1:${port + 4}`,
       },
     });
     expect((await stat(join(dataDir, "skillgate.json"))).mode & 0o777).toBe(0o600);
@@ -120,7 +121,7 @@ describe("npm start", { timeout: 180_000 }, () => {
 
     expect(output).toContain(`claude mcp add --transport http demo http://127.0.0.1:${port}/mcp/127.0.0.1:${port + 1}`);
     const [cursor, vsCode] = [...output.matchAll(/^ {4}\{\n[\s\S]*?^ {4}\}$/gm)].map(([block]) => JSON.parse(block));
-    expect(Object.keys(cursor.mcpServers)).toEqual(["demo", "bookstore"]);
+    expect(Object.keys(cursor.mcpServers)).toEqual(["demo", "bookstore", "docs"]);
     expect(vsCode.servers.demo).toMatchObject({
       type: "http",
       headers: { Authorization: `Bearer ${file.clientToken}` },

@@ -86,7 +86,7 @@ describe("staleFiles", () => {
 
   it("finds none in the reference publishers", async () => {
     const folders = await publisherFolders();
-    expect(folders.map((path) => path.split("/").at(-1))).toEqual(["bookstore", "demo", "hostile"]);
+    expect(folders.map((path) => path.split("/").at(-1))).toEqual(["bookstore", "demo", "docs", "hostile"]);
     for (const path of folders) expect(await staleFiles(await generateSite(path))).toEqual([]);
   });
 });

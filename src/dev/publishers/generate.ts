@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { publishDocuments } from "./documents.ts";
 import { readRecipeHead } from "./frontmatter.ts";
 
 /** One line of a publisher's `site.json`. */
@@ -17,9 +18,11 @@ interface Site {
   readonly summary: string;
   /** In the order of `llms.txt`. */
   readonly skills: readonly SiteSkill[];
+  /** Markdown, by path in the repository, that the site publishes and its skills search. */
+  readonly documents?: readonly string[];
 }
 
-interface GeneratedFile {
+export interface GeneratedFile {
   readonly path: string;
   readonly content: string;
 }
@@ -53,11 +56,14 @@ export async function generateSite(folder: string): Promise<readonly GeneratedFi
       ...meta,
     });
   }
-  const llmsTxt = `# ${site.title}\n\n> ${site.summary}\n\n## Skills\n\n${lines.join("\n")}\n`;
+  const published = site.documents === undefined ? null : await publishDocuments(ROOT, publicFolder, site.documents);
+  const memory = published === null ? "" : `${published.memoryLine}\n\n`;
+  const llmsTxt = `# ${site.title}\n\n> ${site.summary}\n\n${memory}## Skills\n\n${lines.join("\n")}\n`;
   const index = `${JSON.stringify({ $schema: INDEX_SCHEMA, skills: entries }, null, 2)}\n`;
   return [
     { path: join(publicFolder, "llms.txt"), content: llmsTxt },
     { path: join(publicFolder, ".well-known/agent-skills/index.json"), content: index },
+    ...(published?.files ?? []),
   ];
 }
 

@@ -10,7 +10,7 @@ it("has a default for everything", () => {
 it("reads every option", () => {
   const folder = join(DEV_FOLDER, "elsewhere");
   expect(readOptions(["--port", "1", "--data", folder, "--quiet"])).toEqual({ port: 1, quiet: true, dataDir: folder });
-  expect(readOptions(["--port=65532"])).toMatchObject({ port: 65532 });
+  expect(readOptions(["--port=65531"])).toMatchObject({ port: 65531 });
   expect(readOptions(["--help"])).toBe("help");
   expect(readOptions(["-h", "--port", "9000"])).toBe("help");
 });
@@ -18,7 +18,7 @@ it("reads every option", () => {
 it.each([
   [["--port", "zero"], "--port"],
   [["--port", "0"], "--port"],
-  [["--port", "65533"], "65532"],
+  [["--port", "65532"], "65531"],
   [["--port", "8787.0"], "--port"],
   [["--port"], "--port"],
   [["--data", ""], "--data"],

@@ -6,14 +6,14 @@ export const USAGE = `Usage: npm start [-- options]
 
 Starts the gateway and the reference publishers on this machine.
 
-  --port N   the gateway's port, 8787 unless said; the publishers get the three after it
+  --port N   the gateway's port, 8787 unless said; the publishers get the four after it
   --data DIR keep databases, tokens and skillgate.json in DIR, .dev unless said
   --quiet    print neither progress nor a line for each request
   --help     print this
 `;
 
 const DEFAULT_PORT = 8787;
-const MAX_PORT = 65_535 - 3;
+const MAX_PORT = 65_535 - 4;
 
 export interface StartOptions {
   readonly port: number;

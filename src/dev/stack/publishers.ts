@@ -5,7 +5,7 @@ import { applyMigrations } from "./migrations.ts";
 import { ROOT } from "./paths.ts";
 import { HOST } from "./ports.ts";
 
-export const PUBLISHERS = ["demo", "bookstore", "hostile"] as const;
+export const PUBLISHERS = ["demo", "bookstore", "hostile", "docs"] as const;
 export type PublisherName = (typeof PUBLISHERS)[number];
 
 export interface RunningPublishers {
@@ -58,7 +58,7 @@ export async function startPublishers({ workers, ports, stateDir }: PublisherOpt
   }
   const origin = (name: PublisherName) => `http://${HOST}:${ports[name]}`;
   return {
-    origins: { demo: origin("demo"), bookstore: origin("bookstore"), hostile: origin("hostile") },
+    origins: { demo: origin("demo"), bookstore: origin("bookstore"), hostile: origin("hostile"), docs: origin("docs") },
     countOrders: async (bookId) => {
       const db = await miniflare.getD1Database("DB", "bookstore");
       const row = await db

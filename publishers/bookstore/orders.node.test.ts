@@ -3,7 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findFreeRun } from "../../src/dev/stack/ports.ts";
-import { buildPublisher, type RunningPublishers, startPublishers } from "../../src/dev/stack/publishers.ts";
+import {
+  buildPublishers,
+  PUBLISHERS,
+  publisherPorts,
+  type RunningPublishers,
+  startPublishers,
+} from "../../src/dev/stack/publishers.ts";
 
 interface StoreBook {
   id: string;
@@ -16,15 +22,9 @@ let stateDir: string;
 
 beforeAll(async () => {
   stateDir = await mkdtemp(join(tmpdir(), "skillgate-bookstore-"));
-  const [demo, bookstore, hostile] = await Promise.all([
-    buildPublisher("demo"),
-    buildPublisher("bookstore"),
-    buildPublisher("hostile"),
-  ]);
-  const port = await findFreeRun(3);
   publishers = await startPublishers({
-    workers: { demo, bookstore, hostile },
-    ports: { demo: port, bookstore: port + 1, hostile: port + 2 },
+    workers: await buildPublishers(),
+    ports: publisherPorts(await findFreeRun(PUBLISHERS.length)),
     stateDir,
   });
 }, 120_000);

@@ -8,7 +8,13 @@ import { readCredentials, writePrivateJson } from "./stack/kept-files.ts";
 import { ensureClientToken, onboardOrigin } from "./stack/onboarding.ts";
 import { DEV_FOLDER } from "./stack/paths.ts";
 import { findFreeRun, HOST, requireFree } from "./stack/ports.ts";
-import { buildPublisher, PUBLISHERS, type PublisherName, startPublishers } from "./stack/publishers.ts";
+import {
+  buildPublishers,
+  PUBLISHERS,
+  type PublisherName,
+  publisherPorts,
+  startPublishers,
+} from "./stack/publishers.ts";
 
 export interface StackOptions {
   /** The gateway's port; the publishers get the four after it. 0: five free ones in a row. */
@@ -52,7 +58,7 @@ export interface Stack {
 export async function startStack(options: StackOptions): Promise<Stack> {
   const say = options.onProgress ?? (() => undefined);
   const port = options.port === 0 ? await findFreeRun(5) : options.port;
-  const ports = { demo: port + 1, bookstore: port + 2, hostile: port + 3, docs: port + 4 };
+  const ports = publisherPorts(port + 1);
   await requireFree([port, ...Object.values(ports)]);
 
   const temporary = options.port === 0 && options.stateDir === undefined;
@@ -80,14 +86,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
   try {
     say("Building the gateway and the publishers…");
-    // Two at a time: a bundler keeps a core busy.
-    const [gatewayWorker, demo] = await Promise.all([buildGateway(), buildPublisher("demo")]);
-    const [bookstore, hostile] = await Promise.all([buildPublisher("bookstore"), buildPublisher("hostile")]);
-    const docs = await buildPublisher("docs");
+    const gatewayWorker = await buildGateway();
+    const workers = await buildPublishers();
 
     say("Starting the gateway and the publishers…");
     const publishers = await startPublishers({
-      workers: { demo, bookstore, hostile, docs },
+      workers,
       ports,
       stateDir: join(stateDir, "publishers"),
     });

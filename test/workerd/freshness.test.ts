@@ -1,5 +1,6 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { sha256Hex } from "../../src/core/integrity.ts";
 import type { CanonicalOrigin } from "../../src/core/origin.ts";
 import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
 import { askHub } from "../../src/gateway/releases/hub-client.ts";
@@ -26,6 +27,8 @@ async function served(kind = "good") {
     call: async (name: string) => (await result(await callTool(path, token, name))).structuredContent,
   };
 }
+
+const sha256 = (text: string) => sha256Hex(new TextEncoder().encode(text));
 
 const state = ({ headers }: Response) => headers.get("X-Gw-Discovery");
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
@@ -65,6 +68,59 @@ describe("freshness, through the whole gateway", () => {
       expect(await call("s")).toEqual({ result: "of none" });
     }
   });
+
+  it.each(["jspi", "asyncify"])(
+    "[10.1-D] tools of one name search the memory of their own scope from every layer, on %s",
+    async (engine) => {
+      const { origin, host, token, path, list } = await served("files");
+      const tool = `registerTool({
+        name: "search",
+        handler: () => host.memorySearch === undefined ? "none" : host.memorySearch("shared").hits.map(({ text }) => text),
+      });`;
+      const note = (text: string) => JSON.stringify([{ id: "n#0", metadata: { content: text } }]);
+      const notes: Record<string, string> = { alpha: note("shared apples"), beta: note("shared bananas") };
+      const memories = Object.entries(notes).map(async ([scope, text]) => {
+        const declared = {
+          snapshot: `/${scope}.json`,
+          snapshot_sha256: await sha256(text),
+          format: "minimemory-okf-v1",
+        };
+        return `<!-- skills-memory: ${JSON.stringify({ ...declared, scope })} -->`;
+      });
+      const hash = await sha256(tool);
+      const lines = ["alpha", "beta", undefined].map(
+        (scope) => `- [search](): S <!-- skill: ${JSON.stringify({ scope, tool: "/tool.js", tool_sha256: hash })} -->`,
+      );
+      const llmsTxt = `# T\n\n${(await Promise.all(memories)).join("\n")}\n\n## Skills\n\n${lines.join("\n")}\n`;
+      const files = { "/llms.txt": llmsTxt, "/tool.js": tool, "/alpha.json": notes.alpha, "/beta.json": notes.beta };
+      await fetch(`https://${host}/__files`, { method: "PUT", body: JSON.stringify(files) });
+
+      const bindings = { SANDBOX_ENGINE: engine };
+      const search = async (name: string) => {
+        const answer = await rpc(path, "tools/call", { token, params: { name, arguments: {} }, bindings });
+        return (await result(answer)).structuredContent;
+      };
+      const layers: readonly [string, () => unknown][] = [
+        ["miss", () => undefined],
+        ["l2", () => releases.clear()],
+        [
+          "hub",
+          async () => {
+            releases.clear();
+            await new ColoCache().forget(origin);
+            await evictDurableObject(env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin)));
+          },
+        ],
+      ];
+      for (const [layer, prepare] of layers) {
+        await prepare();
+        expect(state(await list(bindings))).toBe(layer);
+        expect(await search("alpha__search")).toEqual({ result: ["shared apples"] });
+        expect(await search("beta__search")).toEqual({ result: ["shared bananas"] });
+        expect(await search("search")).toEqual({ result: "none" });
+      }
+    },
+  );
 
   it("[code:discovery_failed] serves the last known good while the origin is down, and 502 once it is older than a day", async () => {
     const { host, list } = await served();

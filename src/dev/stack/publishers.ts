@@ -22,6 +22,18 @@ export function buildPublisher(name: PublisherName): Promise<BuiltWorker> {
   return buildWorker({ name: `publisher-${name}`, config: `${folder}/wrangler.toml`, sources: [`${folder}/src`] });
 }
 
+/** Bundles all of them, two at a time: a bundler keeps a core busy. */
+export async function buildPublishers(): Promise<Readonly<Record<PublisherName, BuiltWorker>>> {
+  const [demo, bookstore] = await Promise.all([buildPublisher("demo"), buildPublisher("bookstore")]);
+  const [hostile, docs] = await Promise.all([buildPublisher("hostile"), buildPublisher("docs")]);
+  return { demo, bookstore, hostile, docs };
+}
+
+/** The ports of all of them, in a row. */
+export function publisherPorts(first: number): Readonly<Record<PublisherName, number>> {
+  return { demo: first, bookstore: first + 1, hostile: first + 2, docs: first + 3 };
+}
+
 export interface PublisherOptions {
   readonly workers: Readonly<Record<PublisherName, BuiltWorker>>;
   readonly ports: Readonly<Record<PublisherName, number>>;

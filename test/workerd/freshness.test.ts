@@ -78,7 +78,10 @@ describe("freshness, through the whole gateway", () => {
         handler: () => host.memorySearch === undefined ? "none" : host.memorySearch("shared").hits.map(({ text }) => text),
       });`;
       const note = (text: string) => JSON.stringify([{ id: "n#0", metadata: { content: text } }]);
-      const notes: Record<string, string> = { alpha: note("shared apples"), beta: note("shared bananas") };
+      const notes: Record<string, string> = {
+        alpha: note(`shared apples ${engine}`),
+        beta: note(`shared bananas ${engine}`),
+      };
       const memories = Object.entries(notes).map(async ([scope, text]) => {
         const declared = {
           snapshot: `/${scope}.json`,
@@ -115,8 +118,8 @@ describe("freshness, through the whole gateway", () => {
       for (const [layer, prepare] of layers) {
         await prepare();
         expect(state(await list(bindings))).toBe(layer);
-        expect(await search("alpha__search")).toEqual({ result: ["shared apples"] });
-        expect(await search("beta__search")).toEqual({ result: ["shared bananas"] });
+        expect(await search("alpha__search")).toEqual({ result: [`shared apples ${engine}`] });
+        expect(await search("beta__search")).toEqual({ result: [`shared bananas ${engine}`] });
         expect(await search("search")).toEqual({ result: "none" });
       }
     },

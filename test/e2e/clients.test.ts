@@ -84,7 +84,7 @@ describe.each(CLIENTS)("$name", ({ version, slow, connect }) => {
 
   it("searches the documentation and reads on where a hit breaks off", async () => {
     const client = await connected(connect, stack.origins.docs, "path");
-    expect(await client.listTools()).toEqual(["search_docs", "get_doc", "list_docs"]);
+    expect(await client.listTools()).toEqual(["search_docs", "get_doc", "list_docs", "get_skill_guide"]);
     const found = await client.callTool("search_docs", { query: "deterministic gas inside the wasm", k: 3 });
     const { hits } = found.structuredContent as { hits: { concept_id: string; score: number; text: string }[] };
     expect(hits).toHaveLength(3);

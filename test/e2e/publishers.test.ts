@@ -124,7 +124,7 @@ describe("docs", () => {
     }[];
 
   it("finds the page that a question is about, and nothing for what no page says", async () => {
-    expect(await listed(stack.origins.docs)).toEqual(["search_docs", "get_doc", "list_docs"]);
+    expect(await listed(stack.origins.docs)).toEqual(["search_docs", "get_doc", "list_docs", "get_skill_guide"]);
     expect((await hitsOf("order stock transaction of the bookstore", 1))[0]?.concept_id).toBe(
       "publishers/bookstore/README",
     );

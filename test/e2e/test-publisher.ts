@@ -25,6 +25,8 @@ export interface TestPublisher {
   readonly origin: string;
   /** Requests that reached it, by path without the query. */
   readonly requests: ReadonlyMap<string, number>;
+  /** Serves one more file, under the base. */
+  put(path: string, text: string): void;
   stop(): Promise<void>;
 }
 
@@ -74,6 +76,7 @@ export async function startTestPublisher(options: TestPublisherOptions): Promise
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}${base}`,
     requests,
+    put: (path, text) => void files.set(base + path, text),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

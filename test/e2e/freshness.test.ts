@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RpcAnswer } from "./caller.ts";
-import { FAULTS, type FaultyPublisher, startFaultyPublisher } from "./faulty-publisher.ts";
+import { FAULTS, startFaultyPublisher } from "./faulty-publisher.ts";
+import { skill, startTestPublisher, toolFile } from "./test-publisher.ts";
 import { startTwoGateways, type TwoGateways } from "./two-gateways.ts";
 
 /** Policy may be this old; a little is added for the request that finds it too old. */
@@ -9,7 +11,7 @@ const POLICY_BOUND_MS = 5_000 + 200;
 const MB = 1_000_000;
 
 let gateways: TwoGateways;
-const running: FaultyPublisher[] = [];
+const running: { stop(): Promise<unknown> }[] = [];
 
 beforeAll(async () => {
   gateways = await startTwoGateways({ DISCOVERY_TIMEOUT_MS: "3000", DISCOVERY_FETCH_TIMEOUT_MS: "2000" });
@@ -66,16 +68,23 @@ describe("two isolates that share hubs and a database", () => {
     }
   });
 
-  it("see grants, tokens and an origin's status within 5 s of a change that the other made", async () => {
+  it("see grants, tokens, an origin's status and decisions, and revoked hashes within 5 s of a change that the other made", async () => {
     const [granted, taken, suspended] = [await publisher(), await publisher(), await publisher()];
+    const enforcing = await publisher();
+    const revoked = await startTestPublisher({ skills: [skill("once", "return 1;")] });
+    running.push(revoked);
+    await gateways.addOrigin(revoked.origin);
+    const decided = async () =>
+      (await Promise.all([enforcing, revoked].map(({ origin }) => list(1, origin)))).map(({ status }) => status);
+    expect(await decided()).toEqual([200, 200]);
     type Id = { readonly id: string };
     const client = (await gateways.administer("POST", "/clients", {
       ...{ name: "policy", rpm: null, grants: [taken.id, suspended.id] },
     })) as Id;
     const issue = async () =>
       (await gateways.administer("POST", `/clients/${client.id}/tokens`, {})) as Id & { readonly token: string };
-    const [kept, revoked] = [await issue(), await issue()];
-    const [caller, loser] = [gateways.secondCaller(kept.token), gateways.secondCaller(revoked.token)];
+    const [kept, lost] = [await issue(), await issue()];
+    const [caller, loser] = [gateways.secondCaller(kept.token), gateways.secondCaller(lost.token)];
     const seen = async () => {
       const asks = [
         ...[granted, taken, suspended].map(({ origin }) => caller.send(origin, "ping")),
@@ -85,11 +94,20 @@ describe("two isolates that share hubs and a database", () => {
     };
     expect(await seen()).toEqual([403, 200, 200, 200]);
     await gateways.administer("PATCH", `/clients/${client.id}`, { grants: [granted.id, suspended.id] });
-    await gateways.administer("DELETE", `/clients/${client.id}/tokens/${revoked.id}`);
+    await gateways.administer("DELETE", `/clients/${client.id}/tokens/${lost.id}`);
+    await gateways.administer("PATCH", `/origins/${enforcing.id}`, { attestationMode: "enforcing" });
+    await gateways.execute(
+      "INSERT INTO revocations (id, kind, subject, reason, revoked_at, revoked_by) VALUES ('rvk_1', 'hash', ?, '-', 1, '-')",
+      createHash("sha256").update(toolFile("once", "return 1;")).digest("hex"),
+    );
+    await gateways.execute(
+      "INSERT INTO trust_state (id, version) VALUES (1, 1) ON CONFLICT DO UPDATE SET version = version + 1",
+    );
     await gateways.administer("POST", `/origins/${suspended.id}/suspend`);
     const late = await issue();
     await wait(POLICY_BOUND_MS);
     expect(await seen()).toEqual([200, 403, 403, 401]);
+    expect(await decided()).toEqual([502, 502]);
     const newcomer = gateways.secondCaller(late.token);
     expect((await newcomer.send(granted.origin, "ping")).status).toBe(200);
     for (const each of [caller, loser, newcomer]) each.close();

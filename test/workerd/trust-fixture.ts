@@ -6,7 +6,7 @@ import { readAttestations } from "../../src/core/attestation/read.ts";
 import { type Sha256Hex, sha256Hex } from "../../src/core/integrity.ts";
 import type { Json, JsonObject } from "../../src/core/json.ts";
 import type { CanonicalOrigin } from "../../src/core/origin.ts";
-import type { SkillId } from "../../src/core/skill.ts";
+import { GUIDE_TOOL, type SkillId } from "../../src/core/skill.ts";
 import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
 import {
   artifacts,
@@ -65,7 +65,13 @@ export async function startPublisher(row: Partial<typeof origins.$inferInsert> =
       const { tools } = (await result(await rpc(path, "tools/list", { token, bindings }))) as {
         tools: { name: string; description: string }[];
       };
-      return tools.map(({ name, description }) => `${name}: ${description}`);
+      return tools.filter(({ name }) => name !== GUIDE_TOOL).map(({ name, description }) => `${name}: ${description}`);
+    },
+    async guide(name: string) {
+      const { content } = (await result(await callTool(path, token, GUIDE_TOOL, { name }))) as {
+        content: { text: string }[];
+      };
+      return content[0]?.text;
     },
     async recipes() {
       const { resources } = (await result(await rpc(path, "resources/list", { token }))) as {

@@ -1,8 +1,14 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { eq } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Sha256Hex } from "../../src/core/integrity.ts";
-import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
+import { forgetPolicy, PolicyCache } from "../../src/gateway/auth/policy.ts";
+import { forgetHeldReleases } from "../../src/gateway/durable/origin-hub.ts";
+import { origins, verdicts } from "../../src/gateway/registry/schema.ts";
+import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
 import { releases } from "../../src/gateway/releases/release-cache.ts";
-import { addClient, mcp, migrate, rpc } from "./gateway-fixture.ts";
+import { addClient, become, env, mcp, migrate, rpc } from "./gateway-fixture.ts";
 import {
   addReviewer,
   approve,
@@ -146,6 +152,8 @@ describe("skills of one name in several scopes", () => {
         ]);
         expect(await publisher.tools()).toEqual(["beta__s: Says good. [attestation: attested]"]);
         expect(await publisher.recipes()).toEqual(["skill://beta__s"]);
+        expect(await publisher.guide("beta__s")).toContain("# Good");
+        expect(await publisher.guide("alpha__s")).not.toContain("# Evil");
         expect(await publisher.value("beta__s")).toBe("good");
         expect(await publisher.value("alpha__s")).toBe(-32602);
         expect(await publisher.value("s")).toBe(-32602);
@@ -155,7 +163,6 @@ describe("skills of one name in several scopes", () => {
 });
 
 async function forgetColo(origin: string): Promise<void> {
-  const { ColoCache } = await import("../../src/gateway/releases/colo-cache.ts");
   await new ColoCache().forget(origin as never);
 }
 
@@ -210,6 +217,109 @@ describe("pin: hold", () => {
     pass(105_001);
     expect(await publisher.value("s")).toBe(-32602);
     expect(await publisher.value("t")).toBe("other");
+  });
+});
+
+describe("what is held", () => {
+  async function held() {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher();
+    const first = skill("first", { recipe: "# First" });
+    await publisher.publish([first]);
+    await approve(publisher.id, first, 1);
+    await publisher.value("s");
+    await publisher.publish([skill("second")]);
+    pass(105_001);
+    expect(await publisher.value("s")).toBe("first");
+    const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(publisher.origin));
+    const evict = async (lose: boolean) => {
+      if (lose) await runInDurableObject(stub, (_, state) => void state.storage.sql.exec("DELETE FROM chunks"));
+      releases.clear();
+      await forgetColo(publisher.origin);
+      forgetHeldReleases();
+      await evictDurableObject(stub);
+    };
+    return { publisher, evict };
+  }
+  const state = (answer: Response) => [answer.status, answer.headers.get("X-Gw-Discovery")];
+
+  it("survives the eviction of the hub, the loss of its storage, and the origin going down", async () => {
+    const { publisher, evict } = await held();
+    await evict(false);
+    expect(await publisher.value("s")).toBe("first");
+    // Now it comes from the operator's own store.
+    await evict(true);
+    expect(await publisher.value("s")).toBe("first");
+    await become(publisher.host, "down");
+    pass(105_001);
+    expect(state(await publisher.list())).toEqual([200, "stale"]);
+    expect(await publisher.value("s")).toBe("first");
+    await evict(false);
+    expect(await publisher.value("s")).toBe("first");
+  });
+
+  it("survives even the loss of the hub's storage while the origin is down, for the time of the last known good", async () => {
+    const { publisher, evict } = await held();
+    await drizzle(env.DB).update(origins).set({ probedAt: 1 }).where(eq(origins.id, publisher.id));
+    await become(publisher.host, "down");
+    await evict(true);
+    expect(state(await publisher.list())).toEqual([200, "stale"]);
+    expect(await publisher.value("s")).toBe("first");
+    expect(await publisher.recipes()).toEqual(["skill://s"]);
+    pass(86_400_000);
+    expect(state(await publisher.list())).toEqual([502, "miss"]);
+  });
+
+  it("does not bring back what the origin withdrew before it went down", async () => {
+    const { publisher, evict } = await held();
+    await drizzle(env.DB).update(origins).set({ probedAt: 1 }).where(eq(origins.id, publisher.id));
+    await become(publisher.host, "prose");
+    pass(105_001);
+    expect(await publisher.value("s")).toBe("no_skills");
+    await become(publisher.host, "down");
+    pass(10_001);
+    await evict(false);
+    expect(await publisher.value("s")).toBe("discovery_failed");
+  });
+
+  it("stays where the hub cannot ask the database", async () => {
+    const { publisher } = await held();
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const original = PolicyCache.prototype.originNow;
+    PolicyCache.prototype.originNow = () => Promise.reject(new Error("D1 is down"));
+    try {
+      await publisher.publish([skill("third")]);
+      pass(105_001);
+      expect(await publisher.value("s")).toBe("first");
+    } finally {
+      PolicyCache.prototype.originNow = original;
+      vi.restoreAllMocks();
+    }
+  });
+});
+
+describe("the history of verdicts", () => {
+  it("has a row for each change and none without", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher({ pin: "off" });
+    const ada = await addReviewer("ada");
+    const one = skill("one");
+    const history = () =>
+      drizzle(env.DB)
+        .select({ scope: verdicts.scope, name: verdicts.name, verdict: verdicts.verdict })
+        .from(verdicts)
+        .where(eq(verdicts.originId, publisher.id))
+        .orderBy(verdicts.at);
+    await publisher.publish([one]);
+    for (const entries of [[], [], [await ada.sign(publisher.origin, one)]]) {
+      await publisher.publish([one], entries);
+      pass(105_001);
+      await publisher.list();
+    }
+    await expect.poll(history).toEqual([
+      { scope: "", name: "s", verdict: "unattested" },
+      { scope: "", name: "s", verdict: "attested" },
+    ]);
   });
 });
 

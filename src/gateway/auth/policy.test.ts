@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { trustWith } from "../../core/attestation/fixture/policies.ts";
 import { embeddedTrustRoot } from "../../core/attestation/trust-root.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import type { GatewayTrust, OriginDecisions } from "../trust/decisions.ts";
+import type { TrustInForce } from "../registry/trust.ts";
+import type { OriginDecisions } from "../trust/decisions.ts";
 import { type OriginRow, PolicyCache, type PolicyReader } from "./policy.ts";
 
 const ORIGIN = "https://shop.example" as CanonicalOrigin;
@@ -23,7 +24,7 @@ function decisionsOf(version: number): OriginDecisions {
   return { version, mode: null, pin: "hold", forwardTrace: false, approved: new Map(), stored: [], bytes: 100 };
 }
 
-function trustOf(version: number): GatewayTrust {
+function trustOf(version: number): TrustInForce {
   return { version, trust: trustWith(), trustRoot: embeddedTrustRoot() };
 }
 

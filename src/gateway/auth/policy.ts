@@ -5,9 +5,10 @@ import { GatewayError } from "../errors.ts";
 import { LruCache } from "../lru.ts";
 import { openRegistry } from "../registry/database.ts";
 import { clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
+import { readTrust } from "../registry/trust.ts";
 import { DecisionCache, type DecisionReader, type RowRead } from "../trust/decision-cache.ts";
 import type { Decided, OriginTerms } from "../trust/decisions.ts";
-import { readDecisions, readGatewayTrust } from "../trust/read-decisions.ts";
+import { readDecisions } from "../trust/read-decisions.ts";
 
 /** Policy is at most this old while D1 answers. */
 const POLICY_FRESH_MS = 5_000;
@@ -262,7 +263,7 @@ export function d1PolicyReader(database: D1Database): PolicyReader {
       return { ...rest, grantedByRow: grant !== null };
     },
     readDecisions: (terms, origin) => readDecisions(registry, terms, origin),
-    readTrust: () => readGatewayTrust(registry),
+    readTrust: () => readTrust(registry),
   };
 }
 

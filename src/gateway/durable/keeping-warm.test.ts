@@ -1,8 +1,10 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { become, env, seen } from "../../../test/workerd/gateway-fixture.ts";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { become, env, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { askHub, wakeHub } from "../releases/hub-client.ts";
+
+beforeAll(migrate);
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { become, env, seen } from "../../../test/workerd/gateway-fixture.ts";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { become, env, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { askHub, probeOrigin, wakeHub } from "../releases/hub-client.ts";
 import { packedBytes, unpackRelease } from "../releases/packed-release.ts";
@@ -9,6 +9,8 @@ import { forgetHeldReleases } from "./origin-hub.ts";
 
 // The hub runs in the isolate of the tests, so it sees the date that a test sets; timers are left alone.
 const setAge = (fetchedAt: number, ms: number) => vi.setSystemTime(fetchedAt + ms);
+
+beforeAll(migrate);
 
 afterEach(() => {
   vi.useRealTimers();
@@ -25,7 +27,7 @@ async function publisher(kind = "good") {
   return { host, origin, ask, fetches };
 }
 
-/** The hub knows nothing of the database, so a name is enough. */
+/** A hub discovers what it is asked for, registered or not: a name is enough. */
 async function addOriginName(kind: string): Promise<{ host: string; origin: CanonicalOrigin }> {
   const host = `${kind}-${crypto.randomUUID()}.example`;
   return { host, origin: `https://${host}` as CanonicalOrigin };

@@ -185,6 +185,22 @@ export class OriginHub extends DurableObject<Env> {
     if (this.#age() > age && !this.#failedLately()) await this.#refresh(origin);
   }
 
+  /**
+   * Where the storage was lost while the origin fails, the operator's own store has what was approved; its age counts from now. Never
+   * rejects.
+   */
+  async #restore(origin: CanonicalOrigin): Promise<void> {
+    const release = await this.#trusted.restore(origin, Date.now() - SERVABLE_MS - 1);
+    if (release === null) return;
+    const failed = this.#failed;
+    try {
+      this.#keep(await packRelease(release));
+    } catch (error) {
+      console.error(JSON.stringify({ event: "release_not_restored", error: String(error) }));
+    }
+    this.#failed = failed;
+  }
+
   /** Joins the discovery under way, or starts one. Inside one object, requests may await each other's work. */
   #refresh(origin: CanonicalOrigin): Promise<Outcome> {
     this.#flight ??= this.#discover(origin).finally(() => {
@@ -200,6 +216,7 @@ export class OriginHub extends DurableObject<Env> {
       const { release, isPartial } = await this.#trusted.complete(discovered, this.#previous());
       const packed = await packRelease(release);
       this.#keep(packed);
+      this.#warmth.noteWithdrawal(false);
       const isComplete = !isPartial && release.rejected.every(({ code }) => code !== "deferred");
       this.#arm(isComplete ? KEEP_WARM_MS : FRESH_MS + 1);
       return { ok: true, packed };
@@ -207,7 +224,12 @@ export class OriginHub extends DurableObject<Env> {
       const failure = toFailure(error);
       this.#failed = { at: Date.now(), failure };
       // The origin answered, and offers nothing: what it offered before is withdrawn.
-      if (failure.code === "no_skills") this.#keep(null);
+      if (failure.code === "no_skills") {
+        this.#keep(null);
+        this.#warmth.noteWithdrawal(true);
+      } else if (this.#held === null && !this.#warmth.isWithdrawn) {
+        await this.#restore(origin);
+      }
       this.#arm(KEEP_WARM_MS);
       return { ok: false, failure };
     }

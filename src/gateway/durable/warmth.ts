@@ -7,6 +7,7 @@ export const CALLED_LATELY_MS = 30 * 60_000;
 /** A call is written down at most this often. */
 const WRITE_INTERVAL_MS = 60_000;
 const KEY = "called";
+const WITHDRAWN = "withdrawn";
 
 interface Called {
   /** An alarm does not say for which name its object was made. */
@@ -15,17 +16,30 @@ interface Called {
   readonly at: number;
 }
 
-/** When a hub was last called, through evictions, and the alarm that follows from it. Storage that fails costs the alarm, nothing else. */
+/** When a hub was last called, whether its origin withdrew everything, through evictions, and the alarm that follows from it. Storage that fails costs the alarm, nothing else. */
 export class Warmth {
   readonly #storage: DurableObjectStorage;
   #called: Called | null;
   #writtenAt: number;
   #armed = false;
+  #withdrawn: boolean;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     this.#called = this.#attempt(() => storage.kv.get<Called>(KEY)) ?? null;
     this.#writtenAt = this.#called?.at ?? Number.NEGATIVE_INFINITY;
+    this.#withdrawn = this.#attempt(() => storage.kv.get<boolean>(WITHDRAWN)) ?? false;
+  }
+
+  /** The origin, when it last answered, offered nothing. */
+  get isWithdrawn(): boolean {
+    return this.#withdrawn;
+  }
+
+  noteWithdrawal(withdrawn: boolean): void {
+    if (this.#withdrawn === withdrawn) return;
+    this.#withdrawn = withdrawn;
+    this.#attempt(() => this.#storage.kv.put(WITHDRAWN, withdrawn));
   }
 
   get isArmed(): boolean {

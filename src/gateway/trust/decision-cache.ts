@@ -1,6 +1,7 @@
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { LruCache } from "../lru.ts";
-import type { Decided, GatewayTrust, OriginDecisions, OriginTerms } from "./decisions.ts";
+import type { TrustInForce } from "../registry/trust.ts";
+import type { Decided, OriginDecisions, OriginTerms } from "./decisions.ts";
 
 /** Decisions about all origins in the memory of one isolate, of the 128 MB it has. */
 const DECISIONS_BYTES = 12 * 1_048_576;
@@ -8,7 +9,7 @@ const DECISIONS_BYTES = 12 * 1_048_576;
 /** Reads what the versions in an origin's row stand for. */
 export interface DecisionReader {
   readDecisions(terms: OriginTerms, origin: CanonicalOrigin): Promise<OriginDecisions>;
-  readTrust(): Promise<GatewayTrust>;
+  readTrust(): Promise<TrustInForce>;
 }
 
 /** What a read of an origin's row says. */
@@ -31,7 +32,7 @@ interface Held<T> {
 export class DecisionCache {
   readonly #reader: DecisionReader;
   readonly #decisions: LruCache<string, Held<OriginDecisions>>;
-  #trust: Held<GatewayTrust> | undefined;
+  #trust: Held<TrustInForce> | undefined;
   #begun = 0;
   #generation = 0;
 

@@ -1,6 +1,5 @@
-import type { TrustRoot } from "../../core/attestation/trust-root.ts";
-import type { Trust } from "../../core/attestation/verdict.ts";
 import type { ApprovedVersion, Policy, StoredAttestation } from "../../core/catalog.ts";
+import type { TrustInForce } from "../registry/trust.ts";
 
 /** What the operator decided about one origin, apart from its status and grants. Never changed; made anew when its version moved. */
 export interface OriginDecisions {
@@ -13,18 +12,10 @@ export interface OriginDecisions {
   readonly forwardTrace: boolean;
   /** By `skillKey`; the newest approval first. */
   readonly approved: ReadonlyMap<string, readonly ApprovedVersion[]>;
-  /** The newest of the gateway's own attestations for this origin, see {@link MAX_STORED}. */
+  /** The newest of the gateway's own attestations for this origin, see `readDecisions`. */
   readonly stored: readonly StoredAttestation[];
   /** What all of it occupies in memory, about. */
   readonly bytes: number;
-}
-
-/** Whom the operator trusts, for all origins. Never changed; made anew when its version moved. */
-export interface GatewayTrust {
-  /** `version` of `trust_state`. */
-  readonly version: number;
-  readonly trust: Trust;
-  readonly trustRoot: TrustRoot;
 }
 
 /** What an origin's row says of it, and by which an isolate knows whether it must read more. */
@@ -44,5 +35,5 @@ export interface OriginTerms {
 /** All that decides what of an origin is served. */
 export interface Decided {
   readonly decisions: OriginDecisions;
-  readonly trust: GatewayTrust;
+  readonly trust: TrustInForce;
 }

@@ -1,10 +1,14 @@
-import { admit } from "../../core/catalog.ts";
+import { admit, skillKey } from "../../core/catalog.ts";
 import type { Release } from "../../core/discovery/release.ts";
+import { NO_INDEX } from "../../core/discovery/skills-index.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
 import { policyOf } from "../auth/policy.ts";
 import { type Env, readSettings } from "../env.ts";
 import { describeFailure } from "../log.ts";
 import { readApproved } from "../registry/approved.ts";
 import { openRegistry } from "../registry/database.ts";
+import { getOrigin } from "../registry/origins.ts";
+import { probedSkills } from "../registry/skills.ts";
 import type { Decided } from "./decisions.ts";
 import { heldVersions, heldWithoutDecisions } from "./held-versions.ts";
 import { policyFor, questionsOf } from "./served-policy.ts";
@@ -13,6 +17,9 @@ import { type JudgedVersion, noteVerdicts } from "./verdict-history.ts";
 
 /** What one discovery may spend on signatures, in the units of `answerQuestions`: some 0.3 s for 20 bundles beside all signatures. */
 const DISCOVERY_BUDGET = 1_000 + 20 * 50;
+
+/** What nobody keeps of a release but its hub. */
+const REST = { memories: [], prose: [], held: [], attestations: [], facts: [], index: NO_INDEX, rejected: [] } as const;
 
 export interface Completed {
   readonly release: Release;
@@ -72,6 +79,37 @@ export class TrustedRelease {
     const release: Release = { ...withHeld, facts: [...facts] };
     this.#waitUntil(this.#noteVerdicts(release, originId, { decisions, trust }));
     return { release, isPartial };
+  }
+
+  /**
+   * A release of what the operator approved and keeps, for a hub that has nothing while the origin fails: of each skill that the latest probe
+   * saw the version approved last, where the origin is pinned to approved code. `null`: there is none, or the database does not say.
+   *
+   * @param fetchedAt of the release; nobody knows when the origin last confirmed it.
+   */
+  async restore(origin: CanonicalOrigin, fetchedAt: number): Promise<Release | null> {
+    try {
+      const found = await policyOf(this.#env.DB).originNow(origin);
+      if (found?.status !== "active" || found.pin !== "hold") return null;
+      const { originId, decisions, trust } = found;
+      const registry = openRegistry(this.#env.DB);
+      const { probedAt } = await getOrigin(registry, originId);
+      const probed = probedAt === null ? [] : await probedSkills(registry, originId, probedAt);
+      const wanted = probed.flatMap(({ scope, name }) => {
+        const [newest] = decisions.approved.get(skillKey({ scope, name })) ?? [];
+        return newest === undefined ? [] : [{ scope, name, toolSha256: newest.toolSha256 }];
+      });
+      if (wanted.length === 0) return null;
+      const named = new Map((await readApproved(registry, originId, wanted)).map((skill) => [skill.publicName, skill]));
+      const skills = [...named.values()];
+      const bare: Release = { ...REST, origin, fetchedAt, skills };
+      const questions = questionsOf(bare, decisions.stored, trust.trust);
+      const { facts } = await answerQuestions(questions, new Map(), trust.trustRoot, DISCOVERY_BUDGET);
+      return skills.length === 0 ? null : { ...bare, facts: [...facts] };
+    } catch (error) {
+      console.warn(JSON.stringify({ event: "release_not_restored", error: describeFailure(error) }));
+      return null;
+    }
   }
 
   /** Never rejects. */

@@ -153,3 +153,29 @@ it("[budget:rpm] a client's calls through its Durable Object are let through exa
     expect(object.take({ rpm: 101, dailyQuota: null })).toMatchObject({ allowed: true, rate: { remaining: 0 } });
   });
 });
+
+it("one of many calls at once asks for all of them, also where its question fails", async () => {
+  const asked: number[] = [];
+  let fails = false;
+  const stub = {
+    lease: async (_allowance: Allowance, wanted: number): Promise<Grant> => {
+      asked.push(wanted);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (fails) throw new Error("down");
+      const slot = Math.floor(Date.now() / SLOT_MS);
+      return { verdict: { allowed: true, rate: null }, extra: wanted - 1, slot, validMs: 1_000 };
+    },
+  };
+  const bindings = { RATE_LIMITER: { idFromName: () => "id", get: () => stub } } as unknown as Env;
+  const client = { clientId: "many", rpm: 1_000_000, dailyQuota: null, grantAll: true };
+  const take = () => takeCall(bindings, client, () => {});
+  for (let index = 0; index < 70; index++) await take();
+  asked.length = 0;
+  for (let round = 0; round < 3; round++) await Promise.all(Array.from({ length: 50 }, take));
+  expect(asked.length).toBeLessThanOrEqual(5);
+  fails = true;
+  const ends = await Promise.allSettled(Array.from({ length: 100 }, async () => take()));
+  const refused = ends.filter(({ status }) => status === "rejected") as PromiseRejectedResult[];
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { reason } of refused) expect(reason).toMatchObject({ code: "limiter_unavailable" });
+});

@@ -3,7 +3,9 @@ import type { RateState } from "../durable/sliding-window.ts";
 import { LruCache } from "../lru.ts";
 
 /** Most calls that one question to the limiter is answered with. */
-const MAX_WANTED = 16;
+const MAX_WANTED = 64;
+/** A question that is not answered by then is lost, or not worth waiting for. */
+const ASKING_MS = 100;
 /** A client that was silent for this long begins with single calls again. */
 const BUSY_MS = 2_000;
 const MAX_CLIENTS = 10_000;
@@ -19,6 +21,8 @@ interface Lease {
   /** Calls made since the limiter was last asked. */
   made: number;
   askedAt: number;
+  /** Several calls were asked for at `askedAt`, and the answer is not there. */
+  isAsking: boolean;
   /** To be given back with the next question. */
   unused: Unused[];
 }
@@ -29,7 +33,7 @@ interface Lease {
  *
  * A grant ends with the second in which the limiter counted it, so never more calls are let through in a minute or a day than without
  * grants. What is left of it then goes back with the next question; where none follows, the client has that many calls fewer for a
- * minute: at most 15 a question and at most 1/32 of what it had left, so a client with less than 64 calls left is counted call by call.
+ * minute: at most 63 a question and at most 1/32 of what it had left, so a client with less than 64 calls left is counted call by call.
  */
 export class CallLeases {
   readonly #leases = new LruCache<string, Lease>(MAX_CLIENTS);
@@ -54,15 +58,34 @@ export class CallLeases {
     lease.unused = [];
     lease.made = 0;
     lease.askedAt = now;
-    return { wanted: isBusy ? Math.max(1, Math.min(MAX_WANTED, 2 * made)) : 1, unused };
+    const wanted = isBusy ? Math.max(1, Math.min(MAX_WANTED, 2 * made)) : 1;
+    lease.isAsking = wanted > 1;
+    return { wanted, unused };
+  }
+
+  /** True while another call's question is open whose answer may do for this one too. */
+  isAsking(key: string, now: number): boolean {
+    const lease = this.#leases.get(key);
+    return lease?.isAsking === true && Math.abs(now - lease.askedAt) < ASKING_MS;
   }
 
   /** Keeps what the limiter granted beyond the call in question; `askedAt` is when it was asked. */
   keep(key: string, { extra, slot, validMs, verdict }: Grant, askedAt: number): void {
     const known = this.#leases.get(key);
-    const lease = known ?? { slot, calls: 0, from: 0, until: 0, rate: null, made: 0, askedAt, unused: [] };
+    const lease = known ?? {
+      slot,
+      calls: 0,
+      from: 0,
+      until: 0,
+      rate: null,
+      made: 0,
+      askedAt,
+      isAsking: false,
+      unused: [],
+    };
     if (lease.slot !== slot) this.#retire(lease);
     lease.made += 1;
+    lease.isAsking = false;
     lease.slot = slot;
     // By the isolate's own clock, and from before the question: never longer than the limiter meant.
     lease.until = lease.calls > 0 ? Math.min(lease.until, askedAt + validMs) : askedAt + validMs;

@@ -7,6 +7,8 @@ import { callLeases } from "./call-leases.ts";
 import type { ClientPolicy } from "./policy.ts";
 
 const LIMITER_TIMEOUT_MS = 2_000;
+/** A call that waits for another one's question looks this often. */
+const LOOK_MS = 1;
 
 /**
  * Counts one call of a client against its limits, at once where its limiter has granted it ahead ({@link CallLeases}). A client without limits costs no Durable Object call, and one with `rpm: 0` neither.
@@ -41,6 +43,14 @@ async function askForCall(
   report: (rate: RateState) => void,
 ): Promise<undefined> {
   const leases = callLeases(env.RATE_LIMITER);
+  // Of many calls at once one asks for all. The others look at their own timers: the platform cancels who awaits another request's promise.
+  while (leases.isAsking(key, Date.now())) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const rate = leases.use(key, Date.now());
+    if (rate === undefined) continue;
+    if (rate !== null) report(rate);
+    return undefined;
+  }
   const askedAt = Date.now();
   const { wanted, unused } = leases.ask(key, askedAt);
   const grant = await askLimiter(env, clientId, { rpm, dailyQuota }, wanted, unused);

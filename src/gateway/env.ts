@@ -8,6 +8,7 @@ import {
 } from "../core/limits.ts";
 import { parseOrigin } from "../core/origin.ts";
 import { jspiApi } from "../core/sandbox/engine.ts";
+import type { AuditHead } from "./durable/audit-head.ts";
 import type { MetricsStore } from "./durable/metrics-store.ts";
 import type { OriginHub } from "./durable/origin-hub.ts";
 import type { RateLimiter } from "./durable/rate-limiter.ts";
@@ -17,6 +18,7 @@ export interface Env {
   readonly DB: D1Database;
   readonly RATE_LIMITER: DurableObjectNamespace<RateLimiter>;
   readonly METRICS: DurableObjectNamespace<MetricsStore>;
+  readonly AUDIT_HEAD: DurableObjectNamespace<AuditHead>;
   readonly ORIGIN_HUB: DurableObjectNamespace<OriginHub>;
   readonly [setting: string]: unknown;
 }

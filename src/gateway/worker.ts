@@ -2,6 +2,7 @@ import { createApp } from "./app.ts";
 import type { Env } from "./env.ts";
 import { wakeRecent } from "./wake.ts";
 
+export { AuditHead } from "./durable/audit-head.ts";
 export { MetricsStore } from "./durable/metrics-store.ts";
 export { OriginHub } from "./durable/origin-hub.ts";
 export { RateLimiter } from "./durable/rate-limiter.ts";

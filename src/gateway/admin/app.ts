@@ -7,6 +7,7 @@ import { openRegistry } from "../registry/database.ts";
 import { probeOrigin } from "../releases/hub-client.ts";
 import { addAttestationRoutes } from "./attestation-routes.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
+import { addAuditVerifyRoute } from "./audit-verify-route.ts";
 import { addClientRoutes } from "./client-routes.ts";
 import type { AdminEnv } from "./environment.ts";
 import { invalidRequest } from "./invalid-request.ts";
@@ -72,6 +73,7 @@ export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): Ope
   addClientRoutes(app);
   addTokenRoutes(app);
   addAuditRoutes(app);
+  addAuditVerifyRoute(app);
 
   const security = app.openAPIRegistry.registerComponent("securitySchemes", "adminToken", {
     type: "http",

@@ -1,5 +1,7 @@
 import type { Context } from "hono";
 import type { Env } from "../env.ts";
+import type { ChainHead } from "../registry/audit.ts";
+import { noteRow as noteAuditRow } from "../registry/audit-witness.ts";
 import type { Acting, Registry } from "../registry/database.ts";
 import type { RequestVariables } from "../request-context.ts";
 
@@ -15,5 +17,6 @@ export type AdminContext = Context<AdminEnv>;
 
 /** The mutation's author, request and moment. */
 export function actingNow(c: AdminContext): Acting {
-  return { actor: c.get("actor"), requestId: c.get("requestId"), now: Date.now() };
+  const noteRow = (row: ChainHead) => noteAuditRow(c.env, row);
+  return { actor: c.get("actor"), requestId: c.get("requestId"), now: Date.now(), noteRow };
 }

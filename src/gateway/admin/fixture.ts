@@ -1,4 +1,4 @@
-import { applyD1Migrations, type D1Migration, reset } from "cloudflare:test";
+import { applyD1Migrations, type D1Migration, reset, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { NO_INDEX } from "../../core/discovery/skills-index.ts";
@@ -22,6 +22,8 @@ interface TestEnv extends Env {
   readonly TEST_MIGRATIONS: D1Migration[];
   /** A service that answers 500 to everything that D1's client asks. */
   readonly BROKEN_D1: Fetcher;
+  /** Objects that fail whatever they are asked. */
+  readonly BROKEN_OBJECT: DurableObjectNamespace;
 }
 
 export const testEnv = { ...(env as unknown as TestEnv), ADMIN_TOKEN, ALLOW_LOOPBACK_ORIGINS: "true" };
@@ -39,12 +41,27 @@ const TABLES = [
  */
 export async function freshDatabase(): Promise<void> {
   adminFailures.clear();
+  await forgetNotedRows();
   try {
     await testEnv.DB.batch(TABLES.map((table) => testEnv.DB.prepare(`DELETE FROM ${table}`)));
   } catch {
     await reset();
     await applyD1Migrations(testEnv.DB, testEnv.TEST_MIGRATIONS);
   }
+}
+
+/** A database that begins anew is another one to the witness of its audit chain. */
+async function forgetNotedRows(): Promise<void> {
+  const { AUDIT_HEAD } = testEnv;
+  await runInDurableObject(AUDIT_HEAD.get(AUDIT_HEAD.idFromName("audit")), (_, state) => {
+    state.storage.sql.exec("DELETE FROM noted");
+  });
+}
+
+/** Whether all of the audit chain is as it was written. */
+export async function verifiedChain() {
+  const { status, verifiedTo, broken, unnoted, nextCursor } = (await call("GET", "/audit/verify")).body;
+  return { status, verifiedTo, broken, unnoted, nextCursor };
 }
 
 /** What the next probe finds, by origin; a test changes it as a publisher changes its files. */

@@ -48,6 +48,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: unknown, s
   ["PUT", "/trust-root", {}, 400],
   ["DELETE", "/trust-root", undefined, 200],
   ["GET", "/audit", undefined, 200],
+  ["GET", "/audit/verify", undefined, 200],
   ["GET", "/nothing", undefined, 404],
   ["PUT", "/origins", {}, 405],
 ];

@@ -20,6 +20,8 @@ export interface Acting {
   readonly requestId: string;
   /** Epoch milliseconds. */
   readonly now: number;
+  /** Tells the witness of the audit chain of a row that was written; never rejects. */
+  readonly noteRow?: (row: { readonly seq: number; readonly hash: string }) => Promise<void>;
 }
 
 /** Any number of values in one parameter, for `IN`: D1 allows 100 a statement. */

@@ -211,9 +211,10 @@ export class OriginHub extends DurableObject<Env> {
 
   /** Never rejects. */
   async #discover(origin: CanonicalOrigin): Promise<Outcome> {
+    const deciding = this.#trusted.decide(origin);
     try {
       const discovered = await discoverNow(this.env, origin, this.#cache, (sha256) => this.#heldBytes(sha256));
-      const { release, isPartial } = await this.#trusted.complete(discovered, this.#previous());
+      const { release, isPartial } = await this.#trusted.complete(discovered, this.#previous(), deciding);
       const packed = await packRelease(release);
       this.#keep(packed);
       this.#warmth.noteWithdrawal(false);

@@ -59,10 +59,20 @@ function readEntries(registry: Registry, origin: CanonicalOrigin): Promise<reado
 /** Rows hold what was read before; one that today's rules refuse counts for nothing. */
 async function readStored(rows: readonly EntryRow[]): Promise<readonly StoredAttestation[]> {
   const storedAt = new Map(rows.map((row) => [row.id, row.storedAt]));
-  const { attestations: read } = await readAttestations(rows.map(({ entry }) => JSON.parse(entry) as Json));
+  const { attestations: read } = await readAttestations(rows.flatMap(({ entry }) => parsed(entry)));
   // An id that the row does not have would be an entry that was altered in the database.
   return read.flatMap((attestation) => {
     const at = storedAt.get(attestation.id);
     return at === undefined ? [] : [{ attestation, storedAt: at }];
   });
+}
+
+/** What is no JSON was altered in the database: it costs no other entry. */
+function parsed(entry: string): [Json] | [] {
+  try {
+    return [JSON.parse(entry) as Json];
+  } catch {
+    console.error(JSON.stringify({ event: "attestation_altered" }));
+    return [];
+  }
 }

@@ -2,7 +2,7 @@ import { admit, skillKey } from "../../core/catalog.ts";
 import type { Release } from "../../core/discovery/release.ts";
 import { NO_INDEX } from "../../core/discovery/skills-index.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import { policyOf } from "../auth/policy.ts";
+import { type PolicyCache, policyOf } from "../auth/policy.ts";
 import { type Env, readSettings } from "../env.ts";
 import { describeFailure } from "../log.ts";
 import { readApproved } from "../registry/approved.ts";
@@ -20,6 +20,8 @@ const DISCOVERY_BUDGET = 1_000 + 20 * 50;
 
 /** What nobody keeps of a release but its hub. */
 const REST = { memories: [], prose: [], held: [], attestations: [], facts: [], index: NO_INDEX, rejected: [] } as const;
+
+type Deciding = ReturnType<PolicyCache["originNow"]>;
 
 export interface Completed {
   readonly release: Release;
@@ -42,14 +44,22 @@ export class TrustedRelease {
     this.#waitUntil = waitUntil;
   }
 
+  /** Reads what is decided of the origin, beside its discovery; for {@link complete}. */
+  decide(origin: CanonicalOrigin): Deciding {
+    const deciding = policyOf(this.#env.DB).originNow(origin);
+    // Whoever awaits it hears of it; a discovery that fails first awaits nothing.
+    deciding.catch(() => {});
+    return deciding;
+  }
+
   /**
    * Never rejects.
    *
    * @param previous what the hub had before.
    */
-  async complete(discovered: Release, previous: Release | null): Promise<Completed> {
+  async complete(discovered: Release, previous: Release | null, deciding: Deciding): Promise<Completed> {
     try {
-      const decided = await policyOf(this.#env.DB).originNow(discovered.origin);
+      const decided = await deciding;
       return decided === null
         ? { release: discovered, isPartial: false }
         : await this.#complete(discovered, previous, decided);

@@ -26,13 +26,16 @@ export interface BenchGateway {
 }
 
 /** Builds a Worker as a deployment would: minified. */
-export function buildForProduction(name: "gateway" | "hello" | "sandbox" | "d1"): Promise<BuiltWorker> {
+export function buildForProduction(name: "gateway" | "hello" | "sandbox" | "search" | "d1"): Promise<BuiltWorker> {
   const gateway = { config: "wrangler.toml", sources: ["src/core", "src/gateway"] };
   const folder = `bench/workers/${name}`;
   const source =
     name === "gateway"
       ? gateway
-      : { config: `${folder}/wrangler.toml`, sources: name === "sandbox" ? [folder, "src/core"] : [folder] };
+      : {
+          config: `${folder}/wrangler.toml`,
+          sources: name === "sandbox" || name === "search" ? [folder, "src/core"] : [folder],
+        };
   return buildWorker({ name: `bench-${name}`, ...source, minify: true });
 }
 

@@ -3,6 +3,7 @@ import type { measureColdDiscovery, measureFirstRequest } from "./cold.ts";
 import type { IsolationRow } from "./isolation.ts";
 import type { measureMemory } from "./memory.ts";
 import type { Row } from "./rows.ts";
+import type { SearchFigures } from "./search.ts";
 import { round } from "./statistics.ts";
 import type { WarmImage } from "./warm-image.ts";
 
@@ -46,6 +47,8 @@ const MIN_RATIOS: readonly (readonly [name: string, concurrency: number, ratio: 
 const MAX_WARM_CALL_US = 20;
 const MAX_COLD_DISCOVERY_MS = 40;
 const MAX_FIRST_REQUEST_MS = 150;
+const MAX_BUILD_MS = 250;
+const MAX_QUERY_MS = 2;
 const MAX_P99_RATIO = 3;
 const MAX_GROWTH_MIB = 60;
 
@@ -55,12 +58,13 @@ export interface Measured {
   warm: readonly WarmImage[];
   isolation: readonly IsolationRow[];
   cold?: Awaited<ReturnType<typeof measureColdDiscovery>>;
+  search?: SearchFigures;
   first?: Awaited<ReturnType<typeof measureFirstRequest>>;
   memory?: Awaited<ReturnType<typeof measureMemory>>;
 }
 
 /** Compares a run with what the gateway promises. */
-export function judge({ rows, warm, isolation, cold, first, memory }: Measured): readonly Floor[] {
+export function judge({ rows, warm, isolation, search, cold, first, memory }: Measured): readonly Floor[] {
   const atLeast = (name: string, got: number, wanted: number): Floor => ({
     name,
     wanted: `≥ ${wanted}`,
@@ -76,6 +80,8 @@ export function judge({ rows, warm, isolation, cold, first, memory }: Measured):
     }),
     ...atMost("warm sandbox call, µs of CPU", warm[0]?.cpuUs.p50, MAX_WARM_CALL_US),
     ...atMost("cold discovery of five skills, ms", cold?.median_ms, MAX_COLD_DISCOVERY_MS),
+    ...atMost("first index of 10,000 chunks in a process, ms", search?.first_build_ms, MAX_BUILD_MS),
+    ...atMost("search over 10,000 chunks, p50 in ms", search?.query_p50_ms, MAX_QUERY_MS),
     ...atMost("first request of a fresh process, ms", first?.median_ms, MAX_FIRST_REQUEST_MS),
     ...isolation.flatMap(({ name, p99_ratio, honest_refused }) => [
       ...atMost(`p99 beside ${name} / quiet`, p99_ratio, MAX_P99_RATIO),

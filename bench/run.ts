@@ -12,6 +12,7 @@ import { measureMemory } from "./memory.ts";
 import { startPublisher } from "./publisher.ts";
 import { describeMachine, floorTable, isolationTable, judge, type Measured, type Report, rowTable } from "./report.ts";
 import { CONCURRENCIES, measureRows, type Row, type Subject } from "./rows.ts";
+import { measureSearch } from "./search.ts";
 import { compareServing } from "./serving.ts";
 import { round } from "./statistics.ts";
 import { measureWarmImage, type WarmImage } from "./warm-image.ts";
@@ -23,7 +24,7 @@ Measures the gateway, built for production, in workerd.
 
   --json FILE        write the figures to FILE
   --quick            a short run, for checking the benchmark rather than the gateway
-  --only LIST        measure these alone, separated by commas: names of rows, "cold", "isolation", "first", "memory"
+  --only LIST        measure these alone, separated by commas: names of rows, "cold", "isolation", "search", "first", "memory"
   --calls N          calls of the memory measurement, 100,000 unless said (6,000 with --quick)
   --check            exit with 1 when a promised figure is missed
   --compare-serving  also measure what Miniflare's ways of serving cost
@@ -40,6 +41,7 @@ const FULL = {
   slowMs: 1_000,
   coldOrigins: 9,
   firstRequests: 7,
+  searches: 3,
 };
 const QUICK: typeof FULL = {
   limitMs: 45_000,
@@ -50,11 +52,12 @@ const QUICK: typeof FULL = {
   slowMs: 200,
   coldOrigins: 3,
   firstRequests: 2,
+  searches: 1,
 };
 const ROWS = ["ping", "tools/list", "tools/call", "tools/call limited", "tools/call fetch"] as const;
 const WARM_IMAGE = "tools/call warm-image";
 /** What `--only` can name. */
-const MEASUREMENTS: readonly string[] = [...ROWS, WARM_IMAGE, "cold", "isolation", "first", "memory"];
+const MEASUREMENTS: readonly string[] = [...ROWS, WARM_IMAGE, "cold", "isolation", "search", "first", "memory"];
 /** Kept back for the first requests and for ending. */
 const RESERVE_MS = 8_000;
 /** A memory measurement of more calls than usual may take so much longer. */
@@ -99,6 +102,7 @@ async function main(args: readonly string[]): Promise<number> {
     begin("Building for production");
     const hello = await buildForProduction("hello");
     const sandbox = await buildForProduction("sandbox");
+    const search = await buildForProduction("search");
     await buildForProduction("gateway");
     const startedAt = performance.now();
     const limitMs = plan.limitMs + extraMs;
@@ -202,6 +206,11 @@ async function main(args: readonly string[]): Promise<number> {
       rows.push(...warm.map(({ row }) => row));
     }
 
+    if (wants("search")) {
+      begin("Search over a memory of 10,000 chunks");
+      measured.search = await measureSearch(await prepareWorkerd(folder, "search", { worker: search }), plan.searches);
+    }
+
     if (values["compare-serving"]) begin("Ways of serving");
     const serving = values["compare-serving"] ? await compareServing(generator, hello, helloSubject, plan) : undefined;
     await helloProcess.stop();
@@ -232,6 +241,7 @@ async function main(args: readonly string[]): Promise<number> {
         ...(cold === undefined ? {} : { cold_discovery: cold }),
         ...(first === undefined ? {} : { first_request: first }),
         ...(memory === undefined ? {} : { memory }),
+        ...(measured.search === undefined ? {} : { search: measured.search }),
         isolation,
         floors,
         ...(serving === undefined ? {} : { serving }),
@@ -247,6 +257,12 @@ async function main(args: readonly string[]): Promise<number> {
       say(`Warm sandbox call: ${micros} µs of CPU at 1, 8, 32 (${warm[0]?.engine})`);
     }
     if (cold !== undefined) say(`Cold discovery of five skills: ${cold.median_ms} ms`);
+    if (measured.search !== undefined) {
+      const { first_build_ms, build_ms, query_p50_ms } = measured.search;
+      say(
+        `Memory of 10,000 chunks: indexed in ${first_build_ms} ms, later ${build_ms} ms; searched in ${query_p50_ms} ms`,
+      );
+    }
     if (first !== undefined) {
       say(`Fresh process: listens after ${first.process_ready_ms} ms, answers its first call in ${first.median_ms} ms`);
     }

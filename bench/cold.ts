@@ -1,4 +1,5 @@
 import { type BenchGateway, mcpRequest, sendOnce, toolCall } from "./gateway.ts";
+import { LISTED_TOOLS } from "./publisher.ts";
 import { median, round } from "./statistics.ts";
 import type { Workerd } from "./workerd/process.ts";
 
@@ -16,7 +17,7 @@ export async function measureColdDiscovery(gateway: BenchGateway, { port }: Work
     const { status, headers, text, ms } = await sendOnce(port, request);
     const discovery = headers.get("X-Gw-Discovery");
     const tools = (text.match(/"inputSchema"/g) ?? []).length;
-    if (status !== 200 || discovery !== "miss" || tools !== 5) {
+    if (status !== 200 || discovery !== "miss" || tools !== LISTED_TOOLS) {
       throw new Error(
         `Cold discovery: status ${status}, discovery ${discovery}, ${tools} tools: ${text.slice(0, 300)}`,
       );

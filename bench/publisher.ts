@@ -3,6 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { HOST } from "../src/dev/stack/ports.ts";
 
+/** Tools that a listing shows: the five skills and `get_skill_guide`. */
+export const LISTED_TOOLS = 6;
+
 /** The five skills of every origin of the benchmark: an honest one, one that fetches, one that fails and two hostile ones. */
 const HANDLERS = {
   sum_numbers: "handler({ a, b }) { return a + b; }",

@@ -9,7 +9,7 @@ import { buildForProduction, learn, mcpRequest, prepareGateway, toolCall } from 
 import { attacks, type IsolationRow, measureIsolation } from "./isolation.ts";
 import { startGenerator } from "./load/client.ts";
 import { measureMemory } from "./memory.ts";
-import { startPublisher } from "./publisher.ts";
+import { LISTED_TOOLS, startPublisher } from "./publisher.ts";
 import { describeMachine, floorTable, isolationTable, judge, type Measured, type Report, rowTable } from "./report.ts";
 import { CONCURRENCIES, measureRows, type Row, type Subject } from "./rows.ts";
 import { measureSearch } from "./search.ts";
@@ -158,7 +158,7 @@ async function main(args: readonly string[]): Promise<number> {
         "tools/list",
         "unlimited",
         { method: "tools/list" },
-        (result) => (result as { tools?: unknown[] }).tools?.length === 5,
+        (result) => (result as { tools?: unknown[] }).tools?.length === LISTED_TOOLS,
       ),
       call,
       await subject("tools/call limited", "limited", toolCall("sum_numbers", 19.5, 22.5), sums(42)),

@@ -3,19 +3,31 @@ import { type HashSeed, newHashSeed } from "./tokens.ts";
 /** Words longer than this are counted and not kept: no query that a tool may make contains one. */
 const MAX_WORD = 4_096;
 
-const LEAST_SLOTS = 1_024;
+const LEAST_WORDS = 1_024;
 
-/** All words of an index, numbered in the order they came. They lie in one array: a million strings would take far more room. */
+/** Numbers of a word's record, where its characters begin and end, and two that are the builder's. */
+const RECORD = 4;
+const [START, END] = [0, 1];
+/** The word's latest posting. */
+export const LATEST = 2;
+/** In how many chunks it stands. */
+export const CHUNKS = 3;
+
+/** Numbers of a slot: the word + 1, or 0, and its hash. */
+const SLOT = 2;
+
+/**
+ * All words of an index, numbered in the order they came. They lie in one array: a million strings would take far more room. What
+ * is needed together lies together, since most of the time of an index goes into waiting for memory.
+ */
 export class Dictionary {
   readonly seed: HashSeed = newHashSeed();
   #count = 0;
   /** UTF-16 of all words, one after the other. */
-  #units = new Uint16Array(8 * LEAST_SLOTS);
-  /** Where each word begins, and where the last one ends. */
-  #starts = new Uint32Array(LEAST_SLOTS);
-  #hashes = new Int32Array(LEAST_SLOTS);
-  /** Open addressing: number of a word + 1, or 0. */
-  #slots = new Int32Array(LEAST_SLOTS);
+  #units = new Uint16Array(8 * LEAST_WORDS);
+  #records = new Uint32Array(RECORD * LEAST_WORDS);
+  /** Open addressing; at most half of the slots are taken. */
+  #slots = new Int32Array(SLOT * 2 * LEAST_WORDS);
 
   get size(): number {
     return this.#count;
@@ -23,73 +35,83 @@ export class Dictionary {
 
   /** Bytes in use; {@link trim} gives back what is held beyond them. */
   get bytes(): number {
-    return 2 * (this.#starts[this.#count] as number) + 8 * this.#count + this.#slots.byteLength;
+    return 2 * this.#unitCount + 4 * RECORD * this.#count + this.#slots.byteLength;
   }
 
   /** Number of a word, which is part of `text`; -1 when it is not known. */
   find(text: string, from: number, to: number, hash: number): number {
-    const mask = this.#slots.length - 1;
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const word = (this.#slots[slot] as number) - 1;
-      if (word < 0 || (this.#hashes[word] === hash && this.#equals(word, text, from, to))) return word;
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    for (let slot = (SLOT * hash) & mask; ; slot = (slot + SLOT) & mask) {
+      const word = (slots[slot] as number) - 1;
+      if (word < 0 || (slots[slot + 1] === hash && this.#equals(word, text, from, to))) return word;
     }
   }
 
   /** As {@link find}, but a word that is not known is added; -1 for one that is too long to be kept. */
   intern(text: string, from: number, to: number, hash: number): number {
-    const mask = this.#slots.length - 1;
-    let slot = hash & mask;
-    for (; ; slot = (slot + 1) & mask) {
-      const word = (this.#slots[slot] as number) - 1;
-      if (word < 0) break;
-      if (this.#hashes[word] === hash && this.#equals(word, text, from, to)) return word;
-    }
-    if (to - from > MAX_WORD) return -1;
-    return this.#add(slot, text, from, to, hash);
+    const word = this.find(text, from, to, hash);
+    return word >= 0 || to - from > MAX_WORD ? word : this.#add(text, from, to, hash);
+  }
+
+  /** A number of a word's record, {@link LATEST} or {@link CHUNKS}: 0 until it is set. */
+  get(word: number, field: number): number {
+    return this.#records[RECORD * word + field] as number;
+  }
+
+  set(word: number, field: number, value: number): void {
+    this.#records[RECORD * word + field] = value;
   }
 
   /** Gives back the room that was kept for more. */
   trim(): void {
-    this.#units = this.#units.slice(0, this.#starts[this.#count]);
-    this.#starts = this.#starts.slice(0, this.#count + 1);
-    this.#hashes = this.#hashes.slice(0, this.#count);
+    this.#units = this.#units.slice(0, this.#unitCount);
+    this.#records = this.#records.slice(0, RECORD * this.#count);
   }
 
-  #add(slot: number, text: string, from: number, to: number, hash: number): number {
+  get #unitCount(): number {
+    return this.#count === 0 ? 0 : (this.#records[RECORD * (this.#count - 1) + END] as number);
+  }
+
+  #add(text: string, from: number, to: number, hash: number): number {
     const word = this.#count;
-    const start = this.#starts[word] as number;
+    const start = this.#unitCount;
     const end = start + to - from;
     if (end > this.#units.length) this.#units = enlarged(this.#units, end);
-    if (word + 2 > this.#starts.length) {
-      this.#starts = enlarged(this.#starts, word + 2);
-      this.#hashes = enlarged(this.#hashes, word + 2);
-    }
+    const record = RECORD * word;
+    if (record === this.#records.length) this.#records = enlarged(this.#records, 0);
     for (let at = from; at < to; at++) this.#units[start + at - from] = text.charCodeAt(at);
-    this.#starts[word + 1] = end;
-    this.#hashes[word] = hash;
-    this.#slots[slot] = word + 1;
+    this.#records[record + START] = start;
+    this.#records[record + END] = end;
     this.#count += 1;
-    if (2 * this.#count > this.#slots.length) this.#rehash();
+    if (2 * SLOT * this.#count > this.#slots.length) this.#enlargeSlots();
+    place(this.#slots, word + 1, hash);
     return word;
   }
 
   #equals(word: number, text: string, from: number, to: number): boolean {
-    const start = this.#starts[word] as number;
-    if ((this.#starts[word + 1] as number) - start !== to - from) return false;
-    for (let at = from; at < to; at++) if (this.#units[start + at - from] !== text.charCodeAt(at)) return false;
+    const start = this.#records[RECORD * word + START] as number;
+    if ((this.#records[RECORD * word + END] as number) - start !== to - from) return false;
+    const units = this.#units;
+    for (let at = from; at < to; at++) if (units[start + at - from] !== text.charCodeAt(at)) return false;
     return true;
   }
 
-  #rehash(): void {
-    const slots = new Int32Array(2 * this.#slots.length);
-    const mask = slots.length - 1;
-    for (let word = 0; word < this.#count; word++) {
-      let slot = (this.#hashes[word] as number) & mask;
-      while (slots[slot] !== 0) slot = (slot + 1) & mask;
-      slots[slot] = word + 1;
+  #enlargeSlots(): void {
+    const before = this.#slots;
+    this.#slots = new Int32Array(2 * before.length);
+    for (let slot = 0; slot < before.length; slot += SLOT) {
+      if (before[slot] !== 0) place(this.#slots, before[slot] as number, before[slot + 1] as number);
     }
-    this.#slots = slots;
   }
+}
+
+function place(slots: Int32Array, entry: number, hash: number): void {
+  const mask = slots.length - 1;
+  let slot = (SLOT * hash) & mask;
+  while (slots[slot] !== 0) slot = (slot + SLOT) & mask;
+  slots[slot] = entry;
+  slots[slot + 1] = hash;
 }
 
 type Numbers = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;

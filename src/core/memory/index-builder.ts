@@ -1,4 +1,4 @@
-import { Dictionary, enlarged } from "./dictionary.ts";
+import { CHUNKS, Dictionary, enlarged, LATEST } from "./dictionary.ts";
 import { MemoryIndex } from "./memory-index.ts";
 import { readSnapshot, type SnapshotChunk } from "./snapshot.ts";
 import { SnapshotError } from "./snapshot-error.ts";
@@ -49,9 +49,6 @@ class IndexBuilder {
   #postingWords: Uint32Array<ArrayBuffer>;
   #postingCounts: Uint32Array<ArrayBuffer>;
   #postingEnds = new Uint32Array(1_024);
-  // By word: in how many chunks it stands, and its latest posting.
-  #chunkCounts = new Uint32Array(1_024);
-  #latest = new Uint32Array(1_024);
 
   /** @param snapshotBytes lets arrays begin at about the size that they will need: growing them costs more than filling them. */
   constructor(snapshotBytes: number) {
@@ -80,7 +77,7 @@ class IndexBuilder {
     words.trim();
     const firstPostings = new Uint32Array(words.size + 1);
     for (let word = 0; word < words.size; word++) {
-      firstPostings[word + 1] = (firstPostings[word] as number) + (this.#chunkCounts[word] as number);
+      firstPostings[word + 1] = (firstPostings[word] as number) + words.get(word, CHUNKS);
     }
     const next = firstPostings.slice();
     const postingChunks = new Uint16Array(this.#postings);
@@ -133,12 +130,8 @@ class IndexBuilder {
         length += 1;
         const word = words.intern(lower, from, to, hash);
         if (word < 0) return;
-        if (word >= this.#latest.length) {
-          this.#latest = enlarged(this.#latest, 0);
-          this.#chunkCounts = enlarged(this.#chunkCounts, 0);
-        }
-        const latest = this.#latest[word] as number;
-        if (this.#chunkCounts[word] !== 0 && latest >= begin) {
+        const latest = words.get(word, LATEST);
+        if (latest >= begin && words.get(word, CHUNKS) !== 0) {
           this.#postingCounts[latest] = (this.#postingCounts[latest] as number) + 1;
         } else this.#addPosting(word);
       });
@@ -152,8 +145,9 @@ class IndexBuilder {
       this.#postingWords = enlarged(this.#postingWords, 0);
       this.#postingCounts = enlarged(this.#postingCounts, 0);
     }
-    this.#latest[word] = this.#postings;
-    this.#chunkCounts[word] = (this.#chunkCounts[word] as number) + 1;
+    const words = this.#words;
+    words.set(word, LATEST, this.#postings);
+    words.set(word, CHUNKS, words.get(word, CHUNKS) + 1);
     this.#postingWords[this.#postings] = word;
     this.#postingCounts[this.#postings] = 1;
     this.#postings += 1;

@@ -74,6 +74,35 @@ describe("generateSite", () => {
   });
 });
 
+describe("a site with documents", () => {
+  const document = join(import.meta.dirname, "../../..", "test/README.md");
+  const withDocuments = (documents: string[]) =>
+    writeFile(
+      join(folder, "site.json"),
+      JSON.stringify({ title: "T", summary: "S", skills: [{ name: "hello" }], documents }),
+    );
+
+  it("publishes copies, a list and a snapshot, whose hash stands before the skills in llms.txt", async () => {
+    await withDocuments(["test/README.md"]);
+    const files = new Map((await generateSite(folder)).map(({ path, content }) => [path.slice(folder.length), content]));
+    expect(files.get("/public/docs/test/README.md")).toBe(await readFile(document, "utf8"));
+    expect(JSON.parse(files.get("/public/docs/index.json") ?? "").documents).toMatchObject([
+      { id: "test/README", path: "/docs/test/README.md" },
+    ]);
+    const snapshot = files.get("/public/memory.json") ?? "";
+    expect(JSON.parse(snapshot)[0].id).toBe("test/README#0");
+    const line = `<!-- skills-memory: {"snapshot":"/memory.json","snapshot_sha256":"${sha256(snapshot)}","format":"minimemory-okf-v1"} -->`;
+    expect(files.get("/public/llms.txt")).toContain(`${line}\n\n## Skills`);
+  });
+
+  it("refuses a copy that is not listed any more", async () => {
+    await withDocuments(["test/README.md"]);
+    await mkdir(join(folder, "public/docs"), { recursive: true });
+    await writeFile(join(folder, "public/docs/old.md"), "old");
+    await expect(generateSite(folder)).rejects.toThrow("old.md is not listed in site.json");
+  });
+});
+
 describe("staleFiles", () => {
   it("finds a missing and a changed file, and nothing once both are written", async () => {
     const files = await generateSite(folder);

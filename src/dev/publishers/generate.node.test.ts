@@ -84,7 +84,9 @@ describe("a site with documents", () => {
 
   it("publishes copies, a list and a snapshot, whose hash stands before the skills in llms.txt", async () => {
     await withDocuments(["test/README.md"]);
-    const files = new Map((await generateSite(folder)).map(({ path, content }) => [path.slice(folder.length), content]));
+    const files = new Map(
+      (await generateSite(folder)).map(({ path, content }) => [path.slice(folder.length), content]),
+    );
     expect(files.get("/public/docs/test/README.md")).toBe(await readFile(document, "utf8"));
     expect(JSON.parse(files.get("/public/docs/index.json") ?? "").documents).toMatchObject([
       { id: "test/README", path: "/docs/test/README.md" },

@@ -79,6 +79,9 @@ describe("readSettings", () => {
 
   it.each([
     ["SANDBOX_ENGINE", "JSPI"],
+    ["UNVERIFIED_RECIPES", "Offer"],
+    ["UNVERIFIED_RECIPES", "true"],
+    ["UNVERIFIED_RECIPES", ""],
     ["ALLOW_LOOPBACK_ORIGINS", "yes"],
     ["ALLOW_LOOPBACK_ORIGINS", "1"],
     ["ALLOWED_BROWSER_ORIGINS", "*"],

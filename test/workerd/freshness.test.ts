@@ -34,41 +34,6 @@ const state = ({ headers }: Response) => headers.get("X-Gw-Discovery");
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
 
 describe("freshness, through the whole gateway", () => {
-  it("[10.1-D] serves skills of one name under their scopes from every layer, and runs each one's own code", async () => {
-    const { origin, host, list, call } = await served("scoped");
-    const hub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
-    const layers: readonly [string, () => Promise<unknown> | undefined][] = [
-      ["miss", () => undefined],
-      ["hit", () => undefined],
-      ["l2", async () => releases.clear()],
-      [
-        "hub",
-        async () => {
-          releases.clear();
-          await new ColoCache().forget(origin);
-          await evictDurableObject(hub);
-        },
-      ],
-      [
-        "stale",
-        async () => {
-          await become(host, "down");
-          pass(105_001);
-        },
-      ],
-    ];
-    for (const [layer, prepare] of layers) {
-      await prepare();
-      const answer = await list();
-      expect(state(answer)).toBe(layer);
-      const { tools } = (await result(answer)) as { tools: { name: string }[] };
-      expect(tools.map(({ name }) => name)).toEqual(["alpha__s", "beta__s", "s"]);
-      expect(await call("alpha__s")).toEqual({ result: "of alpha" });
-      expect(await call("beta__s")).toEqual({ result: "of beta" });
-      expect(await call("s")).toEqual({ result: "of none" });
-    }
-  });
-
   it.each(["jspi", "asyncify"])(
     "[10.1-D] tools of one name search the memory of their own scope from every layer, on %s",
     async (engine) => {

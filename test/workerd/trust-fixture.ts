@@ -25,13 +25,15 @@ const ATTESTATIONS = "/.well-known/agent-skills/attestations.json";
 export interface Published extends SkillId {
   /** What the tool answers; its source follows from it. */
   readonly answer: string;
+  /** The handler's expression in place of the answer itself. */
+  readonly handler?: string;
   readonly recipe?: string;
   /** What `llms.txt` declares in place of the hash. */
   readonly declared?: string;
 }
 
-const sourceOf = ({ name, answer }: Published) =>
-  `registerTool({ name: "${name}", description: "Says ${answer}.", handler: () => "${answer}" });`;
+const sourceOf = ({ name, answer, handler = `"${answer}"` }: Published) =>
+  `registerTool({ name: "${name}", description: "Says ${answer}.", handler: () => ${handler} });`;
 
 export function hashOf(skill: Published): Promise<Sha256Hex> {
   return hash(sourceOf(skill));
@@ -50,7 +52,12 @@ export async function startPublisher(row: Partial<typeof origins.$inferInsert> =
     id,
     host,
     origin: origin as CanonicalOrigin,
-    publish: (published: readonly Published[], entries: readonly Json[] = []) => publish(host, published, entries),
+    /** @param memories the content of a scope's only chunk. */
+    publish: (
+      published: readonly Published[],
+      entries: readonly Json[] = [],
+      memories: Readonly<Record<string, string>> = {},
+    ) => publish(host, published, { entries, memories }),
     list: (bindings: Record<string, unknown> = {}) => rpc(path, "tools/list", { token, bindings }),
     call: (name: string) => callTool(path, token, name),
     /** What the tool answers, or the code of the refusal. */
@@ -61,12 +68,15 @@ export async function startPublisher(row: Partial<typeof origins.$inferInsert> =
       };
       return answer.result?.structuredContent?.result ?? answer.error?.data?.code ?? answer.error?.code;
     },
+    /** The publisher's own tools. */
     async tools(bindings: Record<string, unknown> = {}) {
       const { tools } = (await result(await rpc(path, "tools/list", { token, bindings }))) as {
         tools: { name: string; description: string }[];
       };
-      return tools.filter(({ name }) => name !== GUIDE_TOOL).map(({ name, description }) => `${name}: ${description}`);
+      const own = tools.filter(({ name }) => name !== GUIDE_TOOL);
+      return own.map(({ name, description }) => `${name}: ${description}`);
     },
+    /** The text of a recipe, as the runtime's own tool gives it. */
     async guide(name: string) {
       const { content } = (await result(await callTool(path, token, GUIDE_TOOL, { name }))) as {
         content: { text: string }[];
@@ -82,7 +92,11 @@ export async function startPublisher(row: Partial<typeof origins.$inferInsert> =
   };
 }
 
-async function publish(host: string, published: readonly Published[], entries: readonly Json[]): Promise<void> {
+async function publish(
+  host: string,
+  published: readonly Published[],
+  { entries, memories }: { readonly entries: readonly Json[]; readonly memories: Readonly<Record<string, string>> },
+): Promise<void> {
   const files: Record<string, string> = { [ATTESTATIONS]: JSON.stringify(entries) };
   const lines = published.map(async (skill, i) => {
     const { name, scope, recipe, declared } = skill;
@@ -97,7 +111,14 @@ async function publish(host: string, published: readonly Published[], entries: r
     };
     return `- [${name}](${recipe === undefined ? "" : `/recipes/${i}.md`}): The ${name} <!-- skill: ${JSON.stringify(metadata)} -->`;
   });
-  files["/llms.txt"] = `# Files\n\n## Skills\n\n${(await Promise.all(lines)).join("\n")}\n`;
+  const memoryLines = Object.entries(memories).map(async ([scope, content]) => {
+    const path = `/memory/${scope}.json`;
+    files[path] = JSON.stringify([{ id: "one#0", metadata: { content } }]);
+    const fields = { scope, snapshot: path, snapshot_sha256: await hash(files[path]), format: "minimemory-okf-v1" };
+    return `<!-- skills-memory: ${JSON.stringify(fields)} -->`;
+  });
+  files["/llms.txt"] =
+    `# Files\n\n${(await Promise.all(memoryLines)).join("\n")}\n\n## Skills\n\n${(await Promise.all(lines)).join("\n")}\n`;
   await fetch(`https://${host}/__files`, { method: "PUT", body: JSON.stringify(files) });
 }
 

@@ -130,10 +130,13 @@ describe("probing", () => {
           publicName: "sum",
           toolSha256: "a".repeat(64),
           description: "Does sum.",
+          recipeSha256: null,
+          recipeVerified: null,
           approvedAt: null,
         },
         { name: "time", toolSha256: "b".repeat(64) },
       ],
+      index: { code: "absent", message: "There is no index.json.", entries: 0 },
       rejected: [
         { scope: "x", name: "broken", subject: "skill", code: "hash_mismatch", message: "tool_sha256 does not match." },
       ],
@@ -177,6 +180,7 @@ describe("probing", () => {
       fetchedAt: null,
       error: { code: "no_skills", message: "The llms.txt lists no skill." },
       skills: [],
+      index: null,
       rejected: [{ name: "sum", code: "bad_metadata" }],
     });
     expect((await call("GET", `/origins/${id}`)).body).toEqual(before);

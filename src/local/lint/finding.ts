@@ -15,11 +15,19 @@ export interface Finding extends SkillId {
   readonly message: string;
 }
 
-/** Of a recipe: it is left out and its tool is served all the same. Of a memory: other runtimes may know the format. */
+/**
+ * Of a recipe: it is left out and its tool is served all the same. Of a memory: other runtimes may know the format. Of an index: it is
+ * meant for other readers, and changes nothing here.
+ */
 const TOLERATED: ReadonlySet<string> = new Set([
   "recipe no_declared_hash",
   "recipe outside_origin",
   "memory unsupported_format",
+  "index unknown_schema",
+  "index missing_schema",
+  "index legacy_index",
+  "index interim_index",
+  "index unknown_type",
 ]);
 
 export function findingOf({ subject, scope, name, code, message }: Rejection): Finding {

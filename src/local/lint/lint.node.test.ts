@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { script } from "../../core/discovery/fixture/publisher.ts";
+import { INDEX_SCHEMA } from "../../core/discovery/skills-index.ts";
 import { type LoopbackPublisher, startLoopbackPublisher } from "../fixture/loopback-publisher.ts";
 import { type Ran, run } from "../fixture/running.ts";
 import type { LintReport } from "./lint.ts";
@@ -20,7 +21,10 @@ describe("a publisher with nothing wrong", () => {
     await site.publisher.skill({ name: "good", recipe: RECIPE, metadata: { version: "1.2.0" } });
     await site.publisher.skill({ name: "good", scope: "other", recipe: RECIPE });
     await site.publisher.memory("other", "[]");
-    site.publisher.put("/.well-known/agent-skills/index.json", JSON.stringify({ skills: [{ name: "good" }] }));
+    site.publisher.put(
+      "/.well-known/agent-skills/index.json",
+      JSON.stringify({ $schema: INDEX_SCHEMA, skills: [{ name: "good" }] }),
+    );
     const ran = await lint(site);
     expect(ran).toMatchObject({ code: 0, stderr: `Checking ${site.publisher.origin} …` });
     expect(ran.report).toMatchObject({
@@ -61,7 +65,7 @@ describe("what a gateway would leave out is a failure", () => {
     await publisher.skill({ name: "drift" });
     await publisher.skill({ name: "good", metadata: { version: "2" } });
     await publisher.memory(null, "[]", { snapshot_sha256: "0".repeat(64) });
-    const index = { skills: [{ name: "drift", tool_sha256: "1".repeat(64) }] };
+    const index = { $schema: INDEX_SCHEMA, skills: [{ name: "drift", tool_sha256: "1".repeat(64) }] };
     publisher.put("/.well-known/agent-skills/index.json", JSON.stringify(index));
     publisher.put("/.well-known/agent-skills/attestations.json", JSON.stringify([{ skill: "good" }]));
     const ran = await lint(site);

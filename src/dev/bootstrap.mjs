@@ -1,7 +1,7 @@
 // Entry of every npm script: plain JavaScript without dependencies, for it runs before anything is installed and on Node 20.
 // Installs what is missing, builds what is stale, then runs the real script on the pinned Node.
 //
-//   node src/dev/bootstrap.mjs start|test|bench|skillgate [arguments]
+//   node src/dev/bootstrap.mjs start|test|bench|skillgate|lifecycle [arguments]
 //   node src/dev/bootstrap.mjs run <script> [arguments]     without the build
 //
 // The npm scripts begin with `exec`, so that a signal to npm reaches this process and not a shell that would keep it to itself.
@@ -20,11 +20,19 @@ const WINDOWS = process.platform === "win32";
 /** Scripts whose output the gateway imports. Each decides by itself whether it is current. */
 const BUILD_STEPS = ["src/dev/meter/build.ts", "src/dev/schema/build.ts", "src/dev/sigstore/build.ts"];
 
+/** What each runs: a script and what it is given first. */
 const TASKS = {
-  start: "src/dev/start.ts",
-  test: "src/dev/test.ts",
-  bench: "bench/run.ts",
-  skillgate: "src/local/skillgate.ts",
+  start: ["src/dev/start.ts"],
+  test: ["src/dev/test.ts"],
+  bench: ["bench/run.ts"],
+  skillgate: ["src/local/skillgate.ts"],
+  lifecycle: [
+    "node_modules/vitest/vitest.mjs",
+    "run",
+    "--project=e2e",
+    "--reporter=verbose",
+    "test/e2e/lifecycle.test.ts",
+  ],
 };
 
 /**
@@ -105,10 +113,10 @@ function nodeBinary() {
 }
 
 async function main([task, ...rest]) {
-  const script = task === "run" ? rest.shift() : TASKS[task];
+  const [script, ...first] = task === "run" ? rest.splice(0, 1) : (TASKS[task] ?? []);
   if (script === undefined) {
     console.error(
-      "Usage: node src/dev/bootstrap.mjs start|test|bench|skillgate [arguments] | run <script> [arguments]",
+      "Usage: node src/dev/bootstrap.mjs start|test|bench|skillgate|lifecycle [arguments] | run <script> [arguments]",
     );
     return 2;
   }
@@ -132,7 +140,7 @@ async function main([task, ...rest]) {
   }
   // npm runs a script at the root; a command's files are named from where its caller is.
   const cwd = task === "skillgate" ? (process.env.INIT_CWD ?? process.cwd()) : ROOT;
-  return run(node, [resolve(ROOT, script), ...rest], { script: true, cwd });
+  return run(node, [resolve(ROOT, script), ...first, ...rest], { script: true, cwd });
 }
 
 process.exitCode = await main(process.argv.slice(2));

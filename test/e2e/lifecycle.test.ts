@@ -19,6 +19,14 @@ interface Version {
   readonly state: string;
 }
 
+interface Verification {
+  readonly status: "intact" | "broken";
+  readonly verifiedTo: number;
+  readonly broken: { readonly seq: number; readonly reason: string } | null;
+  readonly head: { readonly seq: number } | null;
+  readonly unnoted: readonly number[];
+}
+
 interface Attested {
   readonly id: string;
   readonly skill: string;
@@ -83,6 +91,17 @@ describe("from proposal to revocation", () => {
     });
     expect(code, complaints.join("\n")).toBe(0);
     return out.join("\n");
+  }
+
+  const verifyAudit = () => admin<Verification>("GET", "/audit/verify");
+
+  /** What somebody with access to D1 could do. */
+  async function database(statement: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]> {
+    const { results } = await gateways.database
+      .prepare(statement)
+      .bind(...values)
+      .all<Record<string, unknown>>();
+    return results;
   }
 
   /** Signs all that the publisher serves and stores it in the gateway; answers the ids by skill. */
@@ -174,6 +193,40 @@ describe("from proposal to revocation", () => {
     expect((await gateways.callers[1].send(publisher.origin, "tools/list")).body?.result?.tools).toMatchObject([
       { name: "other" },
     ]);
+  });
+
+  it("audit: the chain verifies up to its signed head, and tells every step of the way", async () => {
+    const { status, verifiedTo, head, unnoted } = await verifyAudit();
+    expect({ status, verifiedTo, unnoted }).toEqual({ status: "intact", verifiedTo: head?.seq, unnoted: [] });
+    const { items } = await admin<{ items: readonly { readonly action: string }[] }>("GET", "/audit?limit=100");
+    expect(items.map(({ action }) => action).reverse()).toEqual(
+      expect.arrayContaining([
+        "origin.create",
+        "origin.probe",
+        "reviewer.create",
+        "attestation.create",
+        "origin.update",
+        "origin.activate",
+        "skill.approve",
+        "revocation.create",
+      ]),
+    );
+  });
+
+  it("audit: a row that was changed behind the API's back is named", async () => {
+    const change = (from: string, to: string) =>
+      database("UPDATE audit_log SET detail = replace(detail, ?, ?) WHERE action = 'reviewer.create'", from, to);
+    const [row] = await database("SELECT seq FROM audit_log WHERE action = 'reviewer.create'");
+    await change("human:ada", "human:eve");
+    expect((await verifyAudit()).broken).toEqual({ seq: row?.seq, reason: "changed_row" });
+    await change("human:eve", "human:ada");
+    expect((await verifyAudit()).status).toBe("intact");
+  });
+
+  it("audit: a tail that was cut off is named", async () => {
+    const { verifiedTo } = await verifyAudit();
+    await database("DELETE FROM audit_log WHERE seq > ?", verifiedTo - 2);
+    expect((await verifyAudit()).broken).toEqual({ seq: verifiedTo - 1, reason: "missing_row" });
   });
 });
 

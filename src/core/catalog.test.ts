@@ -229,5 +229,8 @@ describe("code that changed", () => {
     expect(withheld(held)).toEqual(["sum b revoked_hash"]);
     // What nobody approved was not served before its revocation either.
     expect(served(admit(changedRelease, pinned("hold", ["b"], revoked("c")), NOW))).toEqual(["sum b"]);
+    // A hub may still hold what was approved before the revoked version.
+    const behind = admit(changedRelease, pinned("hold", ["d", "b"], revoked("d")), NOW);
+    expect(withheld(behind)).toEqual(["sum c awaiting_approval"]);
   });
 });

@@ -162,7 +162,7 @@ function chooseVersion(
 ): Omit<CatalogSkill, "verdict"> | WithheldSkill | null {
   const approvals = approved.get(key) ?? [];
   const isApproved = current !== null && approvals.some(({ toolSha256 }) => toolSha256 === current.toolSha256);
-  const skill = pin === "hold" && !isApproved ? newestApproved(approvals, held.get(key) ?? []) : current;
+  const skill = pin === "hold" && !isApproved ? newestApproved(approvals, held.get(key) ?? [], trust) : current;
   if (skill === null) {
     if (current === null) return null;
     return withhold(current, "awaiting_approval", "Nobody has approved this code, and no approved version is at hand.");
@@ -173,10 +173,16 @@ function chooseVersion(
   return { skill, flag: pin === "warn" && !isApproved ? "unapproved" : null };
 }
 
-function newestApproved(approvals: readonly ApprovedVersion[], versions: readonly ReleaseSkill[]): ReleaseSkill | null {
+/** What is at hand may be older than the newest approval, but never goes back behind one that was revoked. */
+function newestApproved(
+  approvals: readonly ApprovedVersion[],
+  versions: readonly ReleaseSkill[],
+  { revokedHashes }: Trust,
+): ReleaseSkill | null {
   for (const { toolSha256 } of approvals) {
     const version = versions.find((held) => held.toolSha256 === toolSha256);
     if (version !== undefined) return version;
+    if (revokedHashes.has(toolSha256)) return null;
   }
   return null;
 }

@@ -10,6 +10,7 @@ import { addAuditRoutes } from "./audit-routes.ts";
 import { addAuditVerifyRoute } from "./audit-verify-route.ts";
 import { addClientRoutes } from "./client-routes.ts";
 import type { AdminEnv } from "./environment.ts";
+import { addImportRoutes } from "./import-routes.ts";
 import { invalidRequest } from "./invalid-request.ts";
 import { addOriginRoutes } from "./origin-routes.ts";
 import type { Prober } from "./probe.ts";
@@ -72,6 +73,7 @@ export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): Ope
   addTrustRootRoutes(app);
   addClientRoutes(app);
   addTokenRoutes(app);
+  addImportRoutes(app);
   addAuditRoutes(app);
   addAuditVerifyRoute(app);
 

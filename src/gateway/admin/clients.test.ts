@@ -147,6 +147,7 @@ describe("tokens", () => {
       createdAt: expect.any(Number),
       expiresAt: null,
       revokedAt: null,
+      imported: false,
     });
     const dump = await everything();
     const hash = await tokenSha256(body.token);
@@ -211,7 +212,9 @@ describe("tokens", () => {
 
   it("[code:too_many_tokens] [budget:tokens] are at most 50 usable ones; a revoked one makes room", async () => {
     const client = await newClient();
-    const insert = testEnv.DB.prepare("INSERT INTO client_tokens VALUES (?1, ?2, ?1, 1, ?3, NULL)");
+    const insert = testEnv.DB.prepare(
+      "INSERT INTO client_tokens (id, client_id, token_sha256, created_at, expires_at) VALUES (?1, ?2, ?1, 1, ?3)",
+    );
     const fill = Array.from({ length: MAX_USABLE_TOKENS - 1 }, (_, i) =>
       insert.bind(`tok_${i.toString(16).padStart(24, "0")}`, client, null),
     );

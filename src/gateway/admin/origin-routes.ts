@@ -1,7 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
-import { type OriginRules, parseOrigin } from "../../core/origin.ts";
+import { parseOrigin } from "../../core/origin.ts";
 import { forgetPolicy } from "../auth/policy.ts";
-import { originRules } from "../mcp-origin.ts";
 import {
   createOrigin,
   getOrigin,
@@ -12,10 +11,11 @@ import {
   updateOrigin,
 } from "../registry/origins.ts";
 import { isCreatedKey } from "../registry/page.ts";
-import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
+import { type AdminEnv, actingNow } from "./environment.ts";
 import { activateProbed, type Prober, probeAndRecord } from "./probe.ts";
 import { ProbeBody } from "./probe-shape.ts";
 import { Problem } from "./problem.ts";
+import { registrableOrigins } from "./registrable.ts";
 import {
   body,
   json,
@@ -169,7 +169,7 @@ const revoke = createRoute({
 export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): void {
   app.openapi(create, async (c) => {
     const { origin: text, confirmServiceBinding } = c.req.valid("json");
-    const origin = parseOrigin(text, registrable(c));
+    const origin = parseOrigin(text, registrableOrigins(c));
     const serviceBinding = c.get("settings").serviceOrigins.get(new URL(origin).origin) ?? null;
     if (serviceBinding !== null && confirmServiceBinding !== true) {
       throw new Problem("service_binding_unconfirmed", {
@@ -209,13 +209,6 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
     forgetPolicy();
     return c.json(showOrigin(row), 200);
   });
-}
-
-/** As for calls; and the operators' host, which no publisher may have either. */
-function registrable(c: AdminContext): OriginRules {
-  const { adminHost } = c.get("settings");
-  const rules = originRules(c.get("settings"), new URL(c.req.url));
-  return adminHost === null ? rules : { ...rules, ownHosts: [...rules.ownHosts, adminHost] };
 }
 
 function showOrigin({ policyVersion: _, ...row }: OriginRow) {

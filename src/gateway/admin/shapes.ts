@@ -55,6 +55,11 @@ const whole = (max: number) => {
   return z.int({ error: sentence }).min(0, { error: sentence }).max(max, { error: sentence }).nullable();
 };
 
+/** Whether a client's calls a minute may be limited to this. */
+export function isSettable(rpm: number): boolean {
+  return Number.isInteger(rpm) && rpm >= 0 && rpm <= MAX_RPM;
+}
+
 export const Rpm = whole(MAX_RPM).openapi({ description: "Calls a minute; 0 blocks, null is unlimited.", example: 60 });
 export const DailyQuota = whole(MAX_DAILY_QUOTA).openapi({
   description: "Calls a UTC day; 0 blocks, null is unlimited.",

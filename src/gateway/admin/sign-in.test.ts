@@ -47,6 +47,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: unknown, s
   ["GET", "/trust-root", undefined, 200],
   ["PUT", "/trust-root", {}, 400],
   ["DELETE", "/trust-root", undefined, 200],
+  ["POST", "/import?dryRun=true", {}, 200],
   ["GET", "/audit", undefined, 200],
   ["GET", "/audit/verify", undefined, 200],
   ["GET", "/nothing", undefined, 404],

@@ -18,6 +18,9 @@ const TokenBody = z
     createdAt: Moment,
     expiresAt: Moment.nullable(),
     revokedAt: Moment.nullable(),
+    imported: z.boolean().openapi({
+      description: "Issued by another gateway and moved in by its hash: replace it, since it may be easier to guess.",
+    }),
   })
   .openapi("ClientToken");
 

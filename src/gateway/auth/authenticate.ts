@@ -3,12 +3,12 @@ import { LruCache } from "../lru.ts";
 import { moment } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import { type AuthFailures, clientAddress, junkFailures, unknownFailures } from "./failures.ts";
-import { type ClientPolicy, policyOf } from "./policy.ts";
-import { isWellFormedToken, parseBearer, tokenSha256 } from "./token.ts";
+import { type ClientPolicy, type PolicyCache, type PolicyMoment, policyOf } from "./policy.ts";
+import { isWellFormedToken, parseBearer, parseForeignBearer, tokenSha256 } from "./token.ts";
 
 /**
  * Finds the client of the bearer token. Missing, malformed, unknown, expired and revoked tokens get one and the same answer. Junk is
- * refused by its checksum alone; beyond the address's limit of failures nothing that is not already known reaches the database.
+ * refused by its checksum, or by not being among the imported tokens; beyond the address's limit of failures nothing that is not already known reaches the database.
  */
 export const authenticate: Step = async (c) => {
   const log = c.get("log");
@@ -22,12 +22,13 @@ export const authenticate: Step = async (c) => {
     const address = clientAddress(c.req.raw.headers);
     const limit = c.get("settings").authFailuresPerMinute;
     const token = parseBearer(header);
-    if (token === null || !isWellFormedToken(token)) {
+    const isOurs = token !== null && isWellFormedToken(token);
+    const sha256 = isOurs ? await tokenSha256(token) : await importedToken(header, policy, moment(c));
+    if (sha256 === null) {
       refuseBeyond(junkFailures, address, limit, now);
       junkFailures.record(address, now);
       throw new GatewayError("unauthorized");
     }
-    const sha256 = await tokenSha256(token);
     if (policy.knows(sha256, now)) {
       const client = known(await policy.client(sha256, moment(c)));
       usedHeaders.set(header, sha256);
@@ -48,6 +49,15 @@ export const authenticate: Step = async (c) => {
   c.get("answerHeaders").push(["X-Gw-Client", client.clientId]);
   return undefined;
 };
+
+/** The hash of a token that another gateway issued and whose hash was moved in, or `null`. Where there are none, nothing is hashed. */
+async function importedToken(header: string, { imported }: PolicyCache, moment: PolicyMoment): Promise<string | null> {
+  const hashes = imported.now(moment) ?? (await imported.load(moment));
+  const token = hashes.size === 0 ? null : parseForeignBearer(header);
+  if (token === null) return null;
+  const sha256 = await tokenSha256(token);
+  return hashes.has(sha256) ? sha256 : null;
+}
 
 /**
  * The hash of the token in a header, for tokens that counted: reading, checking and hashing one costs a tenth of a request. Whether it

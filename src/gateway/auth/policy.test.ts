@@ -52,6 +52,7 @@ function world() {
       return read(row === undefined ? null : { ...CLIENT, ...row });
     },
     readOrigin: () => read(state.origin),
+    readImportedTokens: () => read([]),
     readDecisions: () => (state.decisionsDown ? Promise.reject(new Error("D1 is busy")) : read(state.decisions)),
     readTrust: () => read(state.trust),
   };
@@ -90,6 +91,7 @@ describe("PolicyCache", () => {
     const reader: PolicyReader = {
       readToken: () => new Promise((resolve) => void answers.push(resolve as (typeof answers)[0])),
       readOrigin: async () => null,
+      readImportedTokens: async () => [],
       readDecisions: async () => decisionsOf(1),
       readTrust: async () => trustOf(1),
     };

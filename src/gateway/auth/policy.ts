@@ -5,10 +5,12 @@ import { GatewayError } from "../errors.ts";
 import { LruCache } from "../lru.ts";
 import { openRegistry } from "../registry/database.ts";
 import { clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
+import { MAX_IMPORTED_TOKENS } from "../registry/tokens.ts";
 import { readTrust } from "../registry/trust.ts";
 import { DecisionCache, type DecisionReader, type RowRead } from "../trust/decision-cache.ts";
 import type { Decided, OriginTerms } from "../trust/decisions.ts";
 import { readDecisions } from "../trust/read-decisions.ts";
+import { ImportedTokens } from "./imported-tokens.ts";
 
 /** Policy is at most this old while D1 answers. */
 const POLICY_FRESH_MS = 5_000;
@@ -55,6 +57,8 @@ interface Entry<T> {
 /** What the cache needs of the world. */
 export interface PolicyReader extends DecisionReader {
   readToken(sha256: string): Promise<TokenRow | null>;
+  /** Hashes of the usable tokens that another gateway issued, at most {@link MAX_IMPORTED_TOKENS}. */
+  readImportedTokens(): Promise<readonly string[]>;
   readOrigin(clientId: string, origin: CanonicalOrigin): Promise<OriginRow | null>;
 }
 
@@ -76,12 +80,15 @@ export class PolicyCache {
   readonly #unknownTokens = new LruCache<string, Entry<TokenRow>>(4_096);
   readonly #origins = new LruCache<string, Entry<OriginRow & RowRead>>(20_000);
   readonly #decisions: DecisionCache;
+  /** Tokens that another gateway issued. */
+  readonly imported: ImportedTokens;
   #generation = 0;
   #outageUntil = 0;
 
   constructor(reader: PolicyReader) {
     this.#reader = reader;
     this.#decisions = new DecisionCache(reader);
+    this.imported = new ImportedTokens(() => reader.readImportedTokens());
   }
 
   /** Forgets everything, reads under way included: the next request sees the database. */
@@ -92,6 +99,7 @@ export class PolicyCache {
     this.#unknownTokens.clear();
     this.#origins.clear();
     this.#decisions.forget();
+    this.imported.forget();
   }
 
   /** True when the token's policy is in memory and could be served even without D1. */
@@ -261,6 +269,14 @@ export function d1PolicyReader(database: D1Database): PolicyReader {
       if (row === undefined) return null;
       const { grant, ...rest } = row;
       return { ...rest, grantedByRow: grant !== null };
+    },
+    async readImportedTokens() {
+      const rows = await registry
+        .select({ sha256: clientTokens.tokenSha256 })
+        .from(clientTokens)
+        .where(sql`${clientTokens.imported} AND ${clientTokens.revokedAt} IS NULL`)
+        .limit(MAX_IMPORTED_TOKENS);
+      return rows.map(({ sha256 }) => sha256);
     },
     readDecisions: (terms, origin) => readDecisions(registry, terms, origin),
     readTrust: () => readTrust(registry),

@@ -40,6 +40,14 @@ export function parseBearer(header: string | null | undefined): string | null {
   return BEARER.exec(header)?.[1] ?? null;
 }
 
+/** Visible ASCII, with spaces inside: what other gateways accept as a token. */
+const FOREIGN_BEARER = /^bearer +([\x21-\x7e](?:[\x20-\x7e]{0,510}[\x21-\x7e])?) *$/i;
+
+/** As {@link parseBearer}, for a token that another gateway issued, which may have other characters. */
+export function parseForeignBearer(header: string): string | null {
+  return header.length > MAX_HEADER_CHARS ? null : (FOREIGN_BEARER.exec(header)?.[1] ?? null);
+}
+
 /** Compares two texts in a time that depends on their lengths alone. */
 export function constantTimeEqual(left: string, right: string): boolean {
   let difference = left.length ^ right.length;

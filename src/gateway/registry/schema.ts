@@ -218,10 +218,13 @@ export const clientTokens = sqliteTable(
     createdAt: integer("created_at").notNull(),
     expiresAt: integer("expires_at"),
     revokedAt: integer("revoked_at"),
+    /** Issued by another gateway, and moved in by its hash: it has no checksum. */
+    imported: integer("imported", { mode: "boolean" }).notNull().default(false),
   },
   (table) => [
     uniqueIndex("client_tokens_sha256").on(table.tokenSha256),
     index("client_tokens_client").on(table.clientId, table.createdAt, table.id),
+    index("client_tokens_imported").on(table.imported).where(sql`${table.imported} AND ${table.revokedAt} IS NULL`),
   ],
 );
 

@@ -10,6 +10,9 @@ import { clientTokens } from "./schema.ts";
 /** Usable tokens a client may hold at once: enough for overlapping rotation in every deployment it has. */
 export const MAX_USABLE_TOKENS = 50;
 
+/** Imported tokens that may be usable at once: all their hashes are held in memory by every isolate. */
+export const MAX_IMPORTED_TOKENS = 1_000;
+
 /** A client's token as it may be shown: neither the token nor its hash. */
 export interface ClientToken {
   readonly id: string;
@@ -19,6 +22,8 @@ export interface ClientToken {
   /** Epoch milliseconds from which it is refused; `null`: never. */
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Issued by another gateway: without the checksum of tokens of ours, and perhaps easier to guess. */
+  readonly imported: boolean;
 }
 
 type TokenRow = typeof clientTokens.$inferSelect;
@@ -50,6 +55,7 @@ export function createClientToken(
       createdAt: acting.now,
       expiresAt,
       revokedAt: null,
+      imported: false,
     };
     return {
       result: toToken(row, acting.now),
@@ -118,7 +124,7 @@ async function countUsable(registry: Registry, clientId: string, now: number): P
 }
 
 function toToken(row: TokenRow, now: number): ClientToken {
-  const { id, clientId, createdAt, expiresAt, revokedAt } = row;
+  const { id, clientId, createdAt, expiresAt, revokedAt, imported } = row;
   const expired = expiresAt !== null && expiresAt <= now;
   return {
     id,
@@ -127,5 +133,6 @@ function toToken(row: TokenRow, now: number): ClientToken {
     createdAt,
     expiresAt,
     revokedAt,
+    imported,
   };
 }

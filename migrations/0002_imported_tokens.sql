@@ -1,0 +1,2 @@
+ALTER TABLE `client_tokens` ADD `imported` integer DEFAULT false NOT NULL;--> statement-breakpoint
+CREATE INDEX `client_tokens_imported` ON `client_tokens` (`imported`) WHERE "client_tokens"."imported" AND "client_tokens"."revoked_at" IS NULL;

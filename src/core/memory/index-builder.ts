@@ -82,13 +82,14 @@ class IndexBuilder {
     const next = firstPostings.slice();
     const postingChunks = new Uint16Array(this.#postings);
     const postingCounts = new Uint32Array(this.#postings);
+    const [byChunk, counts, ends] = [this.#postingWords, this.#postingCounts, this.#postingEnds];
     for (let chunk = 0, posting = 0; chunk < chunks; chunk++) {
-      for (; posting < (this.#postingEnds[chunk] as number); posting++) {
-        const word = this.#postingWords[posting] as number;
+      for (const end = ends[chunk] as number; posting < end; posting++) {
+        const word = byChunk[posting] as number;
         const place = next[word] as number;
         next[word] = place + 1;
         postingChunks[place] = chunk;
-        postingCounts[place] = this.#postingCounts[posting] as number;
+        postingCounts[place] = counts[posting] as number;
       }
     }
     const lengths = this.#lengths.slice(0, chunks);
@@ -124,33 +125,38 @@ class IndexBuilder {
   #addWords(number: number, texts: readonly string[]): void {
     const words = this.#words;
     const begin = this.#postings;
+    let postings = begin;
     let length = 0;
     for (const text of texts) {
+      this.#reservePostings(postings + (text.length >> 1) + 1);
+      const [postingWords, postingCounts] = [this.#postingWords, this.#postingCounts];
       eachToken(text, words.seed, (lower, from, to, hash) => {
         length += 1;
         const word = words.intern(lower, from, to, hash);
         if (word < 0) return;
         const latest = words.get(word, LATEST);
-        if (latest >= begin && words.get(word, CHUNKS) !== 0) {
-          this.#postingCounts[latest] = (this.#postingCounts[latest] as number) + 1;
-        } else this.#addPosting(word);
+        const chunks = words.get(word, CHUNKS);
+        if (chunks !== 0 && latest >= begin) {
+          postingCounts[latest] = (postingCounts[latest] as number) + 1;
+          return;
+        }
+        words.set(word, LATEST, postings);
+        words.set(word, CHUNKS, chunks + 1);
+        postingWords[postings] = word;
+        postingCounts[postings] = 1;
+        postings += 1;
       });
     }
     this.#lengths[number] = length;
-    this.#postingEnds[number] = this.#postings;
+    this.#postings = postings;
+    this.#postingEnds[number] = postings;
   }
 
-  #addPosting(word: number): void {
-    if (this.#postings === this.#postingWords.length) {
-      this.#postingWords = enlarged(this.#postingWords, 0);
-      this.#postingCounts = enlarged(this.#postingCounts, 0);
-    }
-    const words = this.#words;
-    words.set(word, LATEST, this.#postings);
-    words.set(word, CHUNKS, words.get(word, CHUNKS) + 1);
-    this.#postingWords[this.#postings] = word;
-    this.#postingCounts[this.#postings] = 1;
-    this.#postings += 1;
+  /** Between two words there is at least one other character. */
+  #reservePostings(count: number): void {
+    if (count <= this.#postingWords.length) return;
+    this.#postingWords = enlarged(this.#postingWords, count);
+    this.#postingCounts = enlarged(this.#postingCounts, count);
   }
 
   /** What the finished index would hold so far, roughly: six bytes a posting, and 16 a chunk for lengths, places and scores. */

@@ -21,6 +21,7 @@ import { requireAdmin } from "./sign-in.ts";
 import { addSkillRoutes } from "./skill-routes.ts";
 import { addTokenRoutes } from "./token-routes.ts";
 import { addTrustRootRoutes } from "./trust-root-routes.ts";
+import { addVerdictRoutes } from "./verdict-routes.ts";
 
 /** Largest request body: room for an `attestations.json` as large as a publisher's may be. */
 export const MAX_ADMIN_BODY_BYTES = 256 * 1024;
@@ -67,6 +68,7 @@ export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): Ope
 
   addOriginRoutes(app, prober);
   addSkillRoutes(app);
+  addVerdictRoutes(app);
   addReviewerRoutes(app);
   addAttestationRoutes(app);
   addRevocationRoutes(app);

@@ -134,6 +134,7 @@ export function found(...skills: readonly (readonly [name: string, letter: strin
     prose: [],
     memories: [],
     attestations: [],
+    facts: [],
     index: NO_INDEX,
     rejected: [
       { scope: "x", name: "broken", subject: "skill", code: "hash_mismatch", message: "tool_sha256 does not match." },

@@ -14,6 +14,7 @@ import type { TrustInForce } from "../registry/trust.ts";
  * Judges skills of any origins by evidence, as the gateway would at this moment: establishes the facts about signatures that this needs.
  *
  * @param evidence bounded by the caller: an Ed25519 signature costs 0.1 ms of CPU, a Sigstore bundle 15.
+ * @param known facts that need not be established again.
  * @returns in the order of `skills`.
  */
 export async function judge(
@@ -21,8 +22,9 @@ export async function judge(
   evidence: readonly Evidence[],
   { trust, trustRoot }: TrustInForce,
   now: number,
+  known: Iterable<readonly [factKey: string, fact: SignatureFact]> = [],
 ): Promise<readonly Judgement[]> {
-  const facts = new Map<string, SignatureFact>();
+  const facts = new Map(known);
   for (const { factKey, attestation, key } of openQuestions(skills, evidence, facts, trust)) {
     facts.set(factKey, await verifySignature(attestation, key, trustRoot));
   }

@@ -29,6 +29,19 @@ export const ProbeBody = z
         recipeVerified: z.boolean().nullable().openapi({
           description: "Whether the publisher declares the recipe's hash; null where there is no recipe.",
         }),
+        verdict: z.enum(["attested", "expired", "invalid", "unattested"]).openapi({
+          description: "Today, by the publisher's attestations and the gateway's own, whatever the origin's mode.",
+        }),
+        because: z
+          .array(
+            z.object({
+              attestationId: z.string(),
+              reviewerId: z.string().nullable(),
+              standing: z.string().openapi({ example: "unknown_attester" }),
+              failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+            }),
+          )
+          .openapi({ description: "How each attestation of this version counts; at most 100." }),
         state: SkillState,
         approvedAt: Moment.nullable().openapi({ description: "When this very version was approved; null: it is not." }),
       }),

@@ -1,10 +1,15 @@
+import type { Evidence, Judgement } from "../../core/attestation/verdict.ts";
 import type { Rejection } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
+import { attestationsOf } from "../registry/attestations.ts";
+import type { Registry } from "../registry/database.ts";
 import { activateOrigin, recordFailedProbe, recordProbe, requireProbeable } from "../registry/onboarding.ts";
 import { getOrigin, type OriginRow, requireStep } from "../registry/origins.ts";
 import { probedSkills, type SkillVersion, stateOf } from "../registry/skills.ts";
+import { readTrust } from "../registry/trust.ts";
 import type { probeOrigin } from "../releases/hub-client.ts";
 import { type AdminContext, actingNow } from "./environment.ts";
+import { judge } from "./judging.ts";
 import type { ProbeAnswer } from "./probe-shape.ts";
 import { Problem } from "./problem.ts";
 
@@ -30,6 +35,7 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
     return { ...emptyAnswer(row), error: { code, message }, rejected: rejected.map(showRejection) };
   }
   const { fetchedAt, skills, index, rejected, prose, memories, attestations } = found;
+  const judgements = await judgeFound(registry, before.origin as CanonicalOrigin, found);
   const facts = { fetchedAt, skills: skills.length, rejected: rejected.length };
   const row = await recordProbe(registry, actingNow(c), id, skills, facts);
   const versions = row.probedAt === null ? [] : await probedSkills(registry, id, row.probedAt);
@@ -37,7 +43,7 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
   return {
     ...emptyAnswer(row),
     fetchedAt,
-    skills: skills.map((skill) => ({
+    skills: skills.map((skill, i) => ({
       scope: skill.scope,
       name: skill.name,
       publicName: skill.publicName,
@@ -46,6 +52,7 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
       toolSha256: skill.toolSha256,
       recipeSha256: skill.recipe?.sha256 ?? null,
       recipeVerified: skill.recipe?.verified ?? null,
+      ...showJudgement(judgements[i]),
       state: stateOf(known.get(keyOf(skill)) ?? UNDECIDED),
       approvedAt: known.get(keyOf(skill))?.approvedAt ?? null,
     })),
@@ -55,6 +62,32 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
     memories: memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes })),
     attestations: attestations.length,
   };
+}
+
+/** What is listed of the attestations of one version. */
+const MAX_REASONS = 100;
+
+async function judgeFound(
+  registry: Registry,
+  origin: CanonicalOrigin,
+  { skills, attestations, facts }: Extract<Awaited<ReturnType<Prober>>, { ok: true }>,
+): Promise<readonly Judgement[]> {
+  const evidence: Evidence[] = [
+    ...attestations.map((attestation) => ({ attestation, storedAt: null })),
+    ...(await attestationsOf(registry, origin)),
+  ];
+  const judged = skills.map(({ name, toolSha256 }) => ({ origin, name, toolSha256 }));
+  return judge(judged, evidence, await readTrust(registry), Date.now(), facts);
+}
+
+function showJudgement({ verdict, because }: Judgement = { verdict: "unattested", because: [] }) {
+  const shown = because.slice(0, MAX_REASONS).map(({ attestationId, reviewerId, standing, failure }) => ({
+    attestationId,
+    reviewerId,
+    standing,
+    failure: failure === null ? null : { code: failure.code, message: failure.message },
+  }));
+  return { verdict, because: shown };
 }
 
 /**

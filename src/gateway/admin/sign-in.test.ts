@@ -18,6 +18,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: unknown, s
   ["PATCH", `/origins/org_${ID}`, {}, 404],
   ["GET", `/origins/org_${ID}/skills/${HASH}/source?name=x`, undefined, 404],
   ["GET", `/origins/org_${ID}/skills/${HASH}/diff?name=x`, undefined, 404],
+  ["GET", `/origins/org_${ID}/verdicts`, undefined, 404],
   ["POST", `/origins/org_${ID}/approve`, {}, 400],
   ["POST", `/origins/org_${ID}/reject`, {}, 400],
   ["POST", `/origins/org_${ID}/probe`, undefined, 404],

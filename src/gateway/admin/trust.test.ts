@@ -3,8 +3,10 @@ import { attestationEntry } from "../../core/attestation/attestation.ts";
 import { encodeBase64 } from "../../core/attestation/base64.ts";
 import { addDays, calendarDateOf } from "../../core/attestation/calendar-date.ts";
 import { entryOf } from "../../core/attestation/fixture/entries.ts";
+import { readAttestations } from "../../core/attestation/read.ts";
 import { signAttestation } from "../../core/attestation/sign.ts";
 import { embeddedTrustRoot } from "../../core/attestation/trust-root.ts";
+import type { Verdict } from "../../core/attestation/verdict.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
@@ -12,7 +14,8 @@ import { attestationsOf, MAX_STORED_PER_ORIGIN } from "../registry/attestations.
 import { getOrigin } from "../registry/origins.ts";
 import { readTrust } from "../registry/trust.ts";
 import { trustVersion } from "../registry/trust-version.ts";
-import { call, freshDatabase, register, registry, testEnv } from "./fixture.ts";
+import { noteVerdicts } from "../trust/verdict-history.ts";
+import { call, found, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
 
 const ORIGIN = "https://publisher.example" as CanonicalOrigin;
 const HASH = "a".repeat(64) as Sha256Hex;
@@ -339,6 +342,45 @@ describe("revocations", () => {
     const good = { kind: "hash", subject: HASH, reason: "x" };
     expect((await call("POST", "/revocations", { ...good, ...fields })).body).toMatchObject({ status: 400, detail });
   });
+});
+
+describe("a probe", () => {
+  it("tells each skill's verdict, by the publisher's attestations and the gateway's own, and why", async () => {
+    const origin = await register(ORIGIN);
+    const reviewerId = await reviewer(key);
+    const { attestations } = await readAttestations([await signed(key), entryOf({ skill: "other" })]);
+    const probed = found(["sum", "a"], ["other", "a"], ["third", "b"]);
+    publishers.set(ORIGIN, probed.ok ? { ...probed, attestations } : probed);
+    const probe = async () => (await call("POST", `/origins/${origin}/probe`)).body.skills;
+    const [sum, other, third] = await probe();
+    expect(sum).toMatchObject({ verdict: "attested", because: [{ reviewerId, standing: "attested", failure: null }] });
+    expect(other).toMatchObject({ verdict: "invalid", because: [{ failure: { code: "wrong_signature" } }] });
+    expect(third).toMatchObject({ verdict: "unattested", because: [] });
+    await call("POST", "/revocations", {
+      kind: "attestation",
+      subject: other.because[0].attestationId,
+      reason: "Forged.",
+    });
+    await store(await signed(key, "other"));
+    expect((await probe())[1]).toMatchObject({ verdict: "attested", because: [{}, { standing: "attested" }] });
+  });
+});
+
+it("the history of verdicts is listed, newest first, in pages", async () => {
+  const id = await register(ORIGIN);
+  const judged = (verdict: Verdict) => [
+    { scope: null, name: "sum", toolSha256: HASH, verdict },
+    { scope: "x", name: "sum", toolSha256: HASH, verdict: "unattested" as const },
+  ];
+  await noteVerdicts(registry, id, judged("attested"), 1_000);
+  await noteVerdicts(registry, id, judged("expired"), 2_000);
+  const first = (await call("GET", `/origins/${id}/verdicts?limit=2`)).body;
+  expect(first.items).toEqual([
+    { scope: null, name: "sum", toolSha256: HASH, verdict: "expired", at: 2_000 },
+    { scope: "x", name: "sum", toolSha256: HASH, verdict: "unattested", at: 1_000 },
+  ]);
+  const rest = (await call("GET", `/origins/${id}/verdicts?cursor=${first.nextCursor}`)).body;
+  expect(rest).toMatchObject({ items: [{ verdict: "attested", at: 1_000 }], nextCursor: null });
 });
 
 describe("the trust root", () => {

@@ -14,6 +14,9 @@ import { attestations, origins, revocations } from "./schema.ts";
 /** Attestations stored for one origin: each is judged whenever the origin's release or policy changes. */
 export const MAX_STORED_PER_ORIGIN = 1_000;
 
+/** Characters of JSON that they have together. */
+export const MAX_STORED_LENGTH = 4 * 1_048_576;
+
 export interface StoredAttestation {
   readonly attestation: Attestation;
   /** Epoch milliseconds. */
@@ -28,7 +31,7 @@ export interface StoredAttestation {
  *
  * @param accepted judged by the caller, each once.
  * @returns the ids of those that were not stored before.
- * @throws RegistryError `too_many_attestations` (an origin would have more than 1,000); then none is stored.
+ * @throws RegistryError `too_many_attestations` (an origin would have more than 1,000, or more than 4 MiB of them); then none is stored.
  */
 export function storeAttestations(
   registry: Registry,
@@ -85,16 +88,20 @@ function summaryOf({ id, origin, skill, toolSha256, attester, validUntil }: Atte
 
 async function requireRoom(registry: Registry, fresh: readonly Attestation[]): Promise<void> {
   for (const [origin, added] of Map.groupBy(fresh, (attestation) => attestation.origin)) {
-    const [stored] = await registry.select({ rows: count() }).from(attestations).where(eq(attestations.origin, origin));
-    if ((stored?.rows ?? 0) + added.length <= MAX_STORED_PER_ORIGIN) continue;
+    const [stored] = await registry
+      .select({ rows: count(), length: sql<number>`coalesce(sum(length(${attestations.entry})), 0)` })
+      .from(attestations)
+      .where(eq(attestations.origin, origin));
+    const length = added.reduce((sum, one) => sum + JSON.stringify(attestationEntry(one)).length, stored?.length ?? 0);
+    if ((stored?.rows ?? 0) + added.length <= MAX_STORED_PER_ORIGIN && length <= MAX_STORED_LENGTH) continue;
     throw new RegistryError(
       "too_many_attestations",
-      `At most ${MAX_STORED_PER_ORIGIN} attestations of one origin are stored; ${origin} would have more.`,
+      `At most ${MAX_STORED_PER_ORIGIN} attestations of one origin are stored, of ${MAX_STORED_LENGTH} characters in all; ${origin} would have more.`,
     );
   }
 }
 
-/** All that is stored for one origin, revoked ones included, stored earliest first: at most 1,000. */
+/** All that is stored for one origin, revoked ones included, stored earliest first: at most 1,000, of 4 MiB. */
 export async function attestationsOf(
   registry: Registry,
   origin: CanonicalOrigin,

@@ -20,6 +20,8 @@ export type ProbeResult =
       readonly memories: readonly { readonly scope: string | null; readonly sha256: string; readonly bytes: number }[];
       /** Entries of the publisher's `attestations.json`. */
       readonly attestations: Release["attestations"];
+      /** What the hub established about their proofs. */
+      readonly facts: Release["facts"];
       readonly index: Release["index"];
       readonly rejected: readonly Rejection[];
     }
@@ -42,6 +44,7 @@ export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<Pr
     prose: release.prose,
     memories: release.memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes: bytes.length })),
     attestations: release.attestations,
+    facts: release.facts,
     index: release.index,
     rejected: release.rejected,
   };

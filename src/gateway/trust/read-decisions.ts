@@ -4,13 +4,11 @@ import { type StoredAttestation, skillKey } from "../../core/catalog.ts";
 import type { Json } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { approvedVersions } from "../registry/approved.ts";
-import { MAX_STORED_PER_ORIGIN } from "../registry/attestations.ts";
+import { MAX_STORED_LENGTH, MAX_STORED_PER_ORIGIN } from "../registry/attestations.ts";
 import type { Registry } from "../registry/database.ts";
 import { attestations } from "../registry/schema.ts";
 import type { OriginDecisions, OriginTerms } from "./decisions.ts";
 
-/** Characters of JSON that are read of the gateway's own attestations for one origin, the newest first. */
-export const MAX_STORED_LENGTH = 4 * 1_048_576;
 /** An approved version in memory, and an attestation besides its JSON, about. */
 const ROW_BYTES = 200;
 

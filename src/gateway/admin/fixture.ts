@@ -2,7 +2,7 @@ import { applyD1Migrations, type D1Migration, reset, runInDurableObject } from "
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { NO_INDEX } from "../../core/discovery/skills-index.ts";
-import type { Sha256Hex } from "../../core/integrity.ts";
+import { type Sha256Hex, sha256Hex } from "../../core/integrity.ts";
 import type { PublicName } from "../../core/skill.ts";
 import { addHeaders } from "../answer-headers.ts";
 import { adminFailures } from "../auth/failures.ts";
@@ -140,6 +140,19 @@ export function found(...skills: readonly (readonly [name: string, letter: strin
       { scope: "x", name: "broken", subject: "skill", code: "hash_mismatch", message: "tool_sha256 does not match." },
     ],
   };
+}
+
+/** A successful probe's facts about skills of the form of {@link found}, with these sources and their own hashes. */
+export async function foundSources(sources: Readonly<Record<string, string | Uint8Array>>): Promise<ProbeResult> {
+  const facts = found();
+  if (!facts.ok) return facts;
+  const skills = Object.entries(sources).map(async ([name, text]) => {
+    const source = typeof text === "string" ? new TextEncoder().encode(text) : text;
+    const about = { scope: null, name, publicName: name as PublicName, description: `Does ${name}.`, version: null };
+    const definition = { name, inputSchema: { type: "object" } };
+    return { ...about, toolSha256: await sha256Hex(source), definition, source, recipe: null };
+  });
+  return { ...facts, skills: await Promise.all(skills) };
 }
 
 /** Registers an origin and returns its id. */

@@ -1,5 +1,5 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
-import { decodeExactly } from "../../core/integrity.ts";
+import { decodeExactly, IntegrityError, sha256Hex } from "../../core/integrity.ts";
 import type { SkillId, ToolDefinition } from "../../core/skill.ts";
 import { forgetPolicy } from "../auth/policy.ts";
 import { readArtifact } from "../registry/artifacts.ts";
@@ -9,6 +9,7 @@ import { getOrigin } from "../registry/origins.ts";
 import { approveVersions, lastApproved, rejectVersions } from "../registry/reviews.ts";
 import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/skills.ts";
 import { type AdminEnv, actingNow } from "./environment.ts";
+import { hiddenCharacters, MAX_HIDDEN_KINDS } from "./hidden-characters.ts";
 import { body, Hash, json, Note, ofOrigin, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
 import { SkillVersionBody, showVersion } from "./skill-shape.ts";
 import { diffSources, MAX_CHANGED_LINES, MAX_COMPARED_LINES, MAX_LINE_CHARS, MAX_SHOWN_LINES } from "./source-diff.ts";
@@ -38,6 +39,18 @@ const Review = z
   })
   .openapi("Review");
 
+const Hidden = z
+  .array(
+    z.object({
+      codePoint: z.string().openapi({ example: "U+202E" }),
+      count: z.int(),
+      line: z.int().openapi({ description: "Of the first one; only a line feed ends a line." }),
+    }),
+  )
+  .openapi({
+    description: `Characters that nobody sees or that change what one sees, such as U+000D, U+2028 and marks that reorder text: at most ${MAX_HIDDEN_KINDS} kinds. Look at each before you approve.`,
+  });
+
 const Source = z
   .object({
     version: SkillVersionBody,
@@ -47,6 +60,7 @@ const Source = z
       .nullable()
       .openapi({ description: "The text of SKILL.md, where the version has a verified one." }),
     definition: z.record(z.string(), z.any()).openapi({ description: "What the script registers." }),
+    hidden: z.object({ source: Hidden, recipe: Hidden }),
   })
   .openapi("SkillSource");
 
@@ -69,11 +83,15 @@ const Diff = z
         oldLines: z.int(),
         newStart: z.int(),
         newLines: z.int(),
+        continued: z.array(z.int()).openapi({
+          description: "Positions in `lines` of pieces of broken lines: no line feed follows them in the file.",
+        }),
         lines: z
           .array(z.string())
           .openapi({ description: "Each begins with a space, `-` or `+`.", example: ["-a", "+b"] }),
       }),
     ),
+    hidden: Hidden.openapi({ description: "Of this version's source, as in the answer of `source`." }),
   })
   .openapi("SkillDiff");
 
@@ -151,7 +169,8 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     const text = await readText(registry, row.toolSha256, row.originId);
     const recipe = row.recipeSha256 === null ? null : await readText(registry, row.recipeSha256, row.originId);
     const definition = JSON.parse(row.definition ?? "{}") as ToolDefinition & Record<string, unknown>;
-    return c.json({ version: showVersion(toVersion(row)), source: text, recipe, definition }, 200);
+    const hidden = { source: [...hiddenCharacters(text)], recipe: [...hiddenCharacters(recipe ?? "")] };
+    return c.json({ version: showVersion(toVersion(row)), source: text, recipe, definition, hidden }, 200);
   });
   app.openapi(diff, async (c) => {
     const registry = c.get("registry");
@@ -159,10 +178,12 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     const version = toVersion(row);
     const base = await lastApproved(registry, row.originId, version, row.toolSha256);
     const before = base === null ? "" : await readText(registry, base.toolSha256, row.originId);
-    const { hunks, ...about } = diffSources(before, await readText(registry, row.toolSha256, row.originId));
+    const after = await readText(registry, row.toolSha256, row.originId);
+    const { hunks, ...about } = diffSources(before, after);
     const against = base === null ? null : showVersion(toVersion(base));
-    const shown = hunks.map((hunk) => ({ ...hunk, lines: [...hunk.lines] }));
-    return c.json({ version: showVersion(version), against, ...about, hunks: shown }, 200);
+    const shown = hunks.map((hunk) => ({ ...hunk, lines: [...hunk.lines], continued: [...hunk.continued] }));
+    const hidden = [...hiddenCharacters(after)];
+    return c.json({ version: showVersion(version), against, ...about, hunks: shown, hidden }, 200);
   });
   app.openapi(approve, async (c) => {
     const { skills, note = null } = c.req.valid("json");
@@ -190,12 +211,21 @@ async function readVersion(
   return row;
 }
 
-/** @throws RegistryError `not_stored`. */
+/** What is reviewed must be what would run: the database is not trusted for it. @throws RegistryError `not_stored`. */
 async function readText(registry: Registry, sha256: string, originId: string): Promise<string> {
   const bytes = await readArtifact(registry, sha256);
   if (bytes === null)
     throw new RegistryError("not_stored", `The bytes of ${sha256} are not kept; probe the origin again.`, originId);
-  return decodeExactly(bytes);
+  if ((await sha256Hex(bytes)) !== sha256) {
+    console.error(JSON.stringify({ event: "artifact_altered", sha256 }));
+    throw new RegistryError("not_stored", `What is kept of ${sha256} does not have that hash.`, originId);
+  }
+  try {
+    return decodeExactly(bytes);
+  } catch (error) {
+    if (!(error instanceof IntegrityError)) throw error;
+    throw new RegistryError("not_stored", `What is kept of ${sha256} is not UTF-8, so it is no text.`, originId);
+  }
 }
 
 function isSkillKey(key: unknown): key is SkillKey {

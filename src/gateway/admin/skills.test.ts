@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { approvedVersions } from "../registry/approved.ts";
 import { getOrigin } from "../registry/origins.ts";
-import { call, found, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
+import { call, found, foundSources, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
 
 const ORIGIN = "https://publisher.example";
 const A = "a".repeat(64);
@@ -108,29 +108,68 @@ describe("approving a version of an active origin", () => {
 });
 
 describe("reading a version", () => {
-  it("gives source, recipe and definition as the probe saw them", async () => {
-    const { status, body } = await call("GET", `/origins/${id}/skills/${A}/source?name=sum`);
+  const FIRST = 'registerTool({ name: "sum" });\n';
+  const SECOND = 'registerTool({ name: "sum" }); // \u202e\u2028evil()\n';
+  const read = async (what: string, toolSha256: string) =>
+    call("GET", `/origins/${id}/skills/${toolSha256}/${what}?name=sum&scope=`);
+
+  /** The publisher puts this in the place of its script, and an operator probes it. @returns its hash. */
+  async function deploy(source: string | Uint8Array): Promise<string> {
+    publishers.set(ORIGIN, await foundSources({ sum: source }));
+    return (await call("POST", `/origins/${id}/probe`)).body.skills[0].toolSha256;
+  }
+
+  it("gives source, recipe and definition as the probe saw them, and what of it is hidden", async () => {
+    const toolSha256 = await deploy(SECOND);
+    const { status, body } = await call("GET", `/origins/${id}/skills/${toolSha256}/source?name=sum`);
     expect(status).toBe(200);
+    const hidden = [
+      { codePoint: "U+202E", count: 1, line: 1 },
+      { codePoint: "U+2028", count: 1, line: 1 },
+    ];
     expect(body).toMatchObject({
-      version: { name: "sum", toolSha256: A, state: "waiting", description: "Does sum.", recipeSha256: null },
-      source: 'registerTool({ name: "sum" }); // a\n',
+      version: { name: "sum", toolSha256, state: "waiting", description: "Does sum.", recipeSha256: null },
+      source: SECOND,
       recipe: null,
       definition: { name: "sum", inputSchema: { type: "object" } },
+      hidden: { source: hidden, recipe: [] },
     });
+    expect((await read("diff", toolSha256)).body.hidden).toEqual(hidden);
   });
 
   it("gives the difference to the last approved version, or all of it where there is none", async () => {
-    const first = (await call("GET", `/origins/${id}/skills/${A}/diff?name=sum`)).body;
-    expect(first).toMatchObject({ against: null, hunks: [{ lines: ['+registerTool({ name: "sum" }); // a', "+"] }] });
+    const first = await deploy(FIRST);
+    expect((await read("diff", first)).body).toMatchObject({
+      against: null,
+      hunks: [{ lines: [`+${FIRST.trim()}`, "+"], continued: [] }],
+      hidden: [],
+    });
     await call("POST", `/origins/${id}/activate`);
-    await publish(["sum", "b"]);
-    const { body } = await call("GET", `/origins/${id}/skills/${B}/diff?name=sum&scope=`);
-    expect(body).toMatchObject({ version: { toolSha256: B }, against: { toolSha256: A }, truncated: false });
-    expect(body.hunks[0].lines).toEqual([
-      '-registerTool({ name: "sum" }); // a',
-      '+registerTool({ name: "sum" }); // b',
-      " ",
-    ]);
+    const second = await deploy(SECOND);
+    const { body } = await read("diff", second);
+    expect(body).toMatchObject({ version: { toolSha256: second }, against: { toolSha256: first }, truncated: false });
+    expect(body.hunks[0].lines).toEqual([`-${FIRST.trim()}`, `+${SECOND.trim()}`, " "]);
+  });
+
+  it("[code:not_stored] shows nothing that has another hash, or is no text", async () => {
+    const first = await deploy(FIRST);
+    await call("POST", `/origins/${id}/activate`);
+    const second = await deploy(SECOND);
+    const binary = await deploy(new Uint8Array([0xff, 0xfe]));
+    const alter = (sha256: string) =>
+      testEnv.DB.prepare("UPDATE artifacts SET bytes = ? WHERE sha256 = ?")
+        .bind(Buffer.from("harmless()"), sha256)
+        .run();
+    const refused = async (what: string, toolSha256: string) => {
+      expect((await read(what, toolSha256)).body).toMatchObject({ status: 409, code: "not_stored", id });
+    };
+    for (const what of ["source", "diff"]) await refused(what, binary);
+    // The diff needs both sides.
+    await alter(first);
+    await refused("diff", second);
+    expect((await read("source", second)).status).toBe(200);
+    await alter(second);
+    for (const what of ["source", "diff"]) await refused(what, second);
   });
 
   it.each([

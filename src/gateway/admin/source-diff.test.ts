@@ -14,11 +14,11 @@ describe("the difference of two sources", () => {
       truncated: false,
       hunks: [
         {
-          ...{ oldStart: 98, oldLines: 7, newStart: 98, newLines: 7 },
+          ...{ oldStart: 98, oldLines: 7, newStart: 98, newLines: 7, continued: [] },
           lines: [" line 98", " line 99", " line 100", "-old", "+new", " line 101", " line 102", " line 103"],
         },
         {
-          ...{ oldStart: 199, oldLines: 7, newStart: 199, newLines: 6 },
+          ...{ oldStart: 199, oldLines: 7, newStart: 199, newLines: 6, continued: [] },
           lines: [" line 198", " line 199", " line 200", "-gone", " line 201", " line 202", " line 203"],
         },
       ],
@@ -44,6 +44,29 @@ describe("the difference of two sources", () => {
     expect(linesOf(diff)).toEqual([
       ...[" f(19997);", " f(19998);", " f(19999);", "-f(20000);", "+evil();", " f(20001);", " f(20002);", " f(20003);"],
     ]);
+  });
+
+  it("is never empty where a line feed is put where a long line was broken, or taken from there", () => {
+    // A comment: after a line feed, the rest of it is code.
+    const comment = `// ${"x".repeat(996)};evil();${"y".repeat(20)}`;
+    const pieces = [comment.slice(0, 1000), comment.slice(1000, 1007), comment.slice(1007)];
+    const sources = [
+      comment,
+      pieces.join("\n"),
+      `${pieces[0]}\n${pieces[1]}${pieces[2]}`,
+      `${pieces[0]}${pieces[1]}\n${pieces[2]}`,
+      `${comment}\n`,
+    ];
+    for (const before of sources) {
+      for (const after of sources) expect(diffSources(before, after).hunks.length).toBe(before === after ? 0 : 1);
+    }
+    const [hunk] = diffSources(comment, pieces.join("\n")).hunks;
+    expect(hunk?.lines).toEqual([
+      ...pieces.slice(0, 2).map((p) => `-${p}`),
+      ...pieces.slice(0, 2).map((p) => `+${p}`),
+      ` ${pieces[2]}`,
+    ]);
+    expect(hunk?.continued).toEqual([0, 1]);
   });
 
   const MIB = 1_048_576;

@@ -22,6 +22,8 @@ export interface SourceDiff {
 
 /** As in a unified diff: each line begins with a space (in both), `-` (gone) or `+` (new). */
 export interface Hunk {
+  /** Positions in `lines` of pieces of broken lines after which the line goes on: no line feed follows them in the file. */
+  readonly continued: readonly number[];
   readonly oldStart: number;
   readonly oldLines: number;
   readonly newStart: number;
@@ -29,18 +31,29 @@ export interface Hunk {
   readonly lines: readonly string[];
 }
 
+/** A line of a file, or a piece of one. */
+interface Line {
+  readonly text: string;
+  /** Whether the file's line goes on in the next piece. */
+  readonly continued: boolean;
+}
+
 /**
  * Compares two sources line by line, in bounded time and memory whatever they hold: at most 1,500 changed lines are looked for among
- * 50,000, comparing numbers that stand for lines.
+ * 50,000, comparing numbers that stand for lines. Two sources that differ have a hunk: a piece whose line goes on equals no whole line,
+ * so that a source can be put together again from its lines.
  */
 export function diffSources(before: string, after: string): SourceDiff {
   const old = linesOf(before);
   const fresh = linesOf(after);
-  const ids = new Map<string, number>();
-  const idOf = (line: string) => {
-    const id = ids.get(line) ?? ids.size;
-    ids.set(line, id);
-    return id;
+  const known: Line[] = [];
+  const ids = { whole: new Map<string, number>(), continued: new Map<string, number>() };
+  const idOf = (line: Line) => {
+    const sameKind = line.continued ? ids.continued : ids.whole;
+    const id = sameKind.get(line.text);
+    if (id !== undefined) return id;
+    sameKind.set(line.text, known.length);
+    return known.push(line) - 1;
   };
   const left = old.map(idOf);
   const right = fresh.map(idOf);
@@ -48,18 +61,23 @@ export function diffSources(before: string, after: string): SourceDiff {
   const end = Math.max(0, sharedEnd(left, right, start) - CONTEXT_LINES);
   const leftMiddle = left.slice(start, left.length - end);
   const rightMiddle = right.slice(start, right.length - end);
-  const texts = [...ids.keys()];
-  const hunks = patch(leftMiddle, rightMiddle)?.map((hunk) => ({
-    ...hunk,
-    oldStart: hunk.oldStart + start,
-    newStart: hunk.newStart + start,
-    lines: hunk.lines.map((line) => line.charAt(0) + (texts[Number(line.slice(1))] ?? "")),
-  }));
-  const linesBroken = [before, after].some((text) => text.split("\n").some((line) => line.length > MAX_LINE_CHARS));
+  const hunks = patch(leftMiddle, rightMiddle)?.map((hunk) => {
+    const lines = hunk.lines.map((line) => ({ sign: line.charAt(0), line: known[Number(line.slice(1))] ?? NO_LINE }));
+    return { ...hunk, oldStart: hunk.oldStart + start, newStart: hunk.newStart + start, ...shownLines(lines) };
+  });
   return {
-    linesBroken,
+    linesBroken: known.some(({ continued }) => continued),
     replaced: hunks === undefined,
     ...shown(hunks ?? [wholly(old, fresh)]),
+  };
+}
+
+const NO_LINE: Line = { text: "", continued: false };
+
+function shownLines(lines: readonly { readonly sign: string; readonly line: Line }[]) {
+  return {
+    lines: lines.map(({ sign, line }) => sign + line.text),
+    continued: lines.flatMap(({ line }, position) => (line.continued ? [position] : [])),
   };
 }
 
@@ -73,13 +91,13 @@ function toText(ids: readonly number[]): string {
   return ids.map((id) => `${id}\n`).join("");
 }
 
-function wholly(old: readonly string[], fresh: readonly string[]): Hunk {
+function wholly(old: readonly Line[], fresh: readonly Line[]): Hunk {
   return {
     oldStart: 1,
     oldLines: old.length,
     newStart: 1,
     newLines: fresh.length,
-    lines: [...old.map((line) => `-${line}`), ...fresh.map((line) => `+${line}`)],
+    ...shownLines([...old.map((line) => ({ sign: "-", line })), ...fresh.map((line) => ({ sign: "+", line }))]),
   };
 }
 
@@ -87,19 +105,28 @@ function shown(hunks: readonly Hunk[]): Pick<SourceDiff, "hunks" | "truncated"> 
   const kept: Hunk[] = [];
   let room = MAX_SHOWN_LINES;
   for (const hunk of hunks) {
-    if (room > 0) kept.push({ ...hunk, lines: hunk.lines.slice(0, room) });
+    const most = room;
+    const continued = hunk.continued.filter((position) => position < most);
+    if (most > 0) kept.push({ ...hunk, lines: hunk.lines.slice(0, most), continued });
     room -= hunk.lines.length;
   }
   return { hunks: kept, truncated: room < 0 };
 }
 
 /** Text without any line has none; a last line that ends in a line feed is told from one that does not by an empty line after it. */
-function linesOf(text: string): readonly string[] {
-  return text === "" ? [] : text.split("\n").flatMap((line) => (line.length > MAX_LINE_CHARS ? broken(line) : [line]));
+function linesOf(text: string): readonly Line[] {
+  return text === ""
+    ? []
+    : text.split("\n").flatMap((line) => (line.length > MAX_LINE_CHARS ? broken(line) : [whole(line)]));
 }
 
-function broken(line: string): readonly string[] {
-  return line.match(/[^;{},]{0,999}[;{},]|[^;{},]{1,1000}/g) ?? [line];
+function whole(text: string): Line {
+  return { text, continued: false };
+}
+
+function broken(line: string): readonly Line[] {
+  const pieces = line.match(/[^;{},]{0,999}[;{},]|[^;{},]{1,1000}/g) ?? [line];
+  return pieces.map((text, position) => ({ text, continued: position < pieces.length - 1 }));
 }
 
 function sharedStart(left: readonly number[], right: readonly number[]): number {

@@ -4,13 +4,39 @@ import { SLICE_GAS, Turns } from "./turns.ts";
 const [ONE, OTHER] = [{}, {}];
 
 it("gives a call that meets nobody longer and longer slices, up to four times the first", async () => {
-  const turns = new Turns(Date.now);
+  // By this clock every timer is in time.
+  const turns = new Turns(() => 1_000_000);
   turns.begin();
   const slices: number[] = [];
   for (let turn = 0; turn < 5; turn++) slices.push((await turns.next(ONE)) / SLICE_GAS);
   expect(slices).toEqual([1, 2, 4, 4, 4]);
   turns.begin();
   expect(await turns.next(ONE)).toBe(SLICE_GAS);
+});
+
+it("gives short slices where something else kept the thread busy, and pauses twice as long as a slice took", async () => {
+  let now = 1_000_000;
+  const turns = new Turns(() => now);
+  await turns.next(ONE);
+  setTimeout(() => {
+    now += 10;
+  }, 0);
+  expect(await turns.next(ONE)).toBe(SLICE_GAS);
+  now += 7;
+  const settled: boolean[] = [false];
+  const next = turns.next(ONE).then((gas) => {
+    settled[0] = true;
+    return gas;
+  });
+  for (const [ms, isDue] of [
+    [13, false],
+    [1, true],
+  ] as const) {
+    now += ms;
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(settled[0], `${ms}`).toBe(isDue);
+  }
+  expect(await next).toBe(SLICE_GAS);
 });
 
 it("lets calls that compute at once take turns", async () => {

@@ -1,11 +1,18 @@
 /** Units of gas that a call computes before others get their turn: about a millisecond. */
 export const SLICE_GAS = 150_000;
 
-/** While others want to compute, one slice of all long calls together begins within this time, of which it takes about a third. */
+/** While others want to compute, one slice of all long calls together begins within this time, milliseconds. */
 const TURN_MS = 3;
 
+/** On a slow or busy machine, where slices take longer, the pause after one is so many times its length … */
+const PAUSES = 2;
+/** … and at most this long. */
+const LONGEST_PAUSE_MS = 50;
+
 /** A call that meets nobody else has longer and longer slices, up to this many times the first. */
-const LONGEST = 4;
+const LONGEST_SLICE = 4;
+/** A timer that is later than this waited for somebody. */
+const PUNCTUAL_MS = 2;
 
 /** As many others as can be before a call; then it takes its turn whatever the clock says. */
 const MOST_LOOKS = 16;
@@ -15,13 +22,18 @@ interface Turn {
   readonly call: object;
   /** Calls that had begun by then. */
   readonly begun: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
   readonly gas: number;
+  /** Its timer fired in time: the thread had nothing else to do. */
+  readonly wasPunctual: boolean;
 }
 
 /**
- * The turns of calls that compute for long. Between two slices everything else that the thread has to do gets in; and while there are other
- * calls, the long ones together take a share of its time that does not grow with their number. Each waits by its own timer, for workerd
- * cancels who awaits a promise of another request.
+ * The turns of calls that compute for long. Between two slices everything else that the thread has to do gets in; and while there is
+ * anything else, the long calls together take about a third of its time, however many they are. Each waits by its own timer, for workerd
+ * cancels who awaits a promise of another request. Where the clock stands still while a guest computes (Workers), the length of a slice is
+ * not known, and a slice begins every {@link TURN_MS}.
  */
 export class Turns {
   readonly #now: () => number;
@@ -43,18 +55,26 @@ export class Turns {
   /** Settles when it is the call's turn, with the units of gas that it may use in it. */
   async next(call: object): Promise<number> {
     const last = this.#last;
-    const isAlone = last?.call === call && last.begun === this.#begun;
     let now = this.#now();
+    if (last?.call === call && now >= last.at) {
+      const pause = Math.min(PAUSES * (now - last.at), LONGEST_PAUSE_MS);
+      this.#nextAt = Math.max(this.#nextAt, now + pause);
+    }
+    const isAlone = last?.call === call && last.begun === this.#begun && last.wasPunctual;
+    let wasPunctual = true;
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
       // A clock that was set back must not make a turn longer.
-      const wait = isAlone ? 0 : Math.min(TURN_MS, Math.max(0, this.#nextAt - now));
+      const wait = isAlone ? 0 : Math.min(LONGEST_PAUSE_MS, Math.max(0, this.#nextAt - now));
+      const due = now + wait;
       await new Promise((resolve) => setTimeout(resolve, wait));
       now = this.#now();
+      wasPunctual = now - due <= PUNCTUAL_MS;
       if (isAlone || now >= this.#nextAt) break;
     }
-    const gas = isAlone && last.begun === this.#begun ? Math.min(last.gas * 2, SLICE_GAS * LONGEST) : SLICE_GAS;
+    const isStillAlone = isAlone && wasPunctual && last.begun === this.#begun;
+    const gas = isStillAlone ? Math.min(last.gas * 2, SLICE_GAS * LONGEST_SLICE) : SLICE_GAS;
     this.#nextAt = now + TURN_MS;
-    this.#last = { call, begun: this.#begun, gas };
+    this.#last = { call, begun: this.#begun, at: now, gas, wasPunctual };
     return gas;
   }
 }

@@ -16,9 +16,6 @@ const HANDLERS = {
   hoard: "handler() { const all = []; for (;;) all.push(new Uint8Array(1048576)); }",
 } as const;
 
-/** What `tools/list` shows of them, with the gateway's own `get_skill_guide`. */
-export const LISTED_TOOLS = Object.keys(HANDLERS).length + 1;
-
 export type SkillName = keyof typeof HANDLERS;
 
 const SCHEMA = `{

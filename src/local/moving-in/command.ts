@@ -1,12 +1,15 @@
 import { Command } from "commander";
+import { CommandError } from "../command-error.ts";
 import { GatewayApi, TOKEN_VARIABLE } from "../gateway-api.ts";
 import type { Terminal } from "../terminal.ts";
+import { answerText, isAllAccepted, readAnswer } from "./answer.ts";
 import { type ImportFlags, readImport } from "./values.ts";
 
 interface Flags extends ImportFlags {
   readonly gateway: string;
   readonly token?: string;
   readonly apply?: true;
+  readonly json?: true;
 }
 
 /** `skillgate import` */
@@ -22,6 +25,7 @@ export function importCommand(terminal: Terminal): Command {
     .option("--reviewers <json>", "the value of REVIEWERS")
     .option("--token <token>", `the operator's token; better set ${TOKEN_VARIABLE}`)
     .option("--apply", "do it, instead of showing it")
+    .option("--json", "print the gateway's answer as JSON")
     .addHelpText(
       "after",
       "\nEach value may be @FILE: what stands in the file. Secrets are better kept out of a command line.",
@@ -30,7 +34,10 @@ export function importCommand(terminal: Terminal): Command {
       const gateway = new GatewayApi(flags.gateway, flags.token, terminal);
       const request = await readImport(flags, terminal);
       const answer = await gateway.post(flags.apply ? "/import" : "/import?dryRun=true", request);
-      terminal.print(JSON.stringify(answer, null, 2));
+      const read = readAnswer(answer);
+      if (read === null) throw new CommandError("gateway_refused", "The gateway's answer does not say what it did.");
+      terminal.print(flags.json ? JSON.stringify(answer, null, 2) : answerText(read));
+      if (!isAllAccepted(read)) terminal.fail();
       terminal.report(flags.apply ? "Moved in." : "Nothing is changed yet: --apply does it.");
     });
 }

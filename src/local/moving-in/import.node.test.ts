@@ -8,13 +8,23 @@ import { run } from "../fixture/running.ts";
 
 const OLD_TOKEN = "the-token-of-the-old-gateway";
 
+const item = (name: string, status: string, code: string | null = null) => ({
+  ...{ name, status, code },
+  message: code === null ? null : "It cannot be read.",
+});
+const answerOf = (status: string, code: string | null = null) => ({
+  clients: [item("first", "exists")],
+  origins: [item("https://a.example", status, code)],
+  reviewers: [],
+});
+
 let cwd: string;
 let gateway: LoopbackGateway;
 
 beforeEach(async () => {
   cwd = await mkdtemp(join(tmpdir(), "skillgate-import-"));
   gateway = await startLoopbackGateway();
-  gateway.answer(200, '{"clients":1}');
+  gateway.answer(200, JSON.stringify(answerOf("created")));
 });
 
 afterEach(async () => {
@@ -35,7 +45,12 @@ it("shows first and moves after, each value from the command line or from a file
     ...["--allowed-origins", " https://a.example, https://b.example/ ,", "--reviewers", JSON.stringify(reviewers)],
   ];
   const shown = await moveIn(...flags);
-  expect(shown).toMatchObject({ code: 0, stdout: '{\n  "clients": 1\n}' });
+  expect(shown.code).toBe(0);
+  expect(shown.stdout.split("\n").map((row) => row.split(/ {2,}/))).toEqual([
+    ["what", "name", "status", "why"],
+    ["client", "first", "exists"],
+    ["origin", "https://a.example", "created"],
+  ]);
   expect(shown.stderr).toContain("Nothing is changed yet");
   expect((await moveIn(...flags, "--apply")).code).toBe(0);
 
@@ -65,6 +80,16 @@ it.each([
   expect(ran).toMatchObject({ code: 2, stdout: "" });
   expect(ran.stderr).toContain(`skillgate: ${code}: `);
   expect(gateway.asked).toEqual([]);
+});
+
+it("ends with 1 where something was refused, and says why", async () => {
+  gateway.answer(200, JSON.stringify(answerOf("refused", "bad_origin")));
+  const ran = await moveIn("--allowed-origins", "a.example");
+  expect([ran.code, ran.stdout]).toEqual([1, expect.stringContaining("refused  bad_origin: It cannot be read.")]);
+  const asJson = await moveIn("--allowed-origins", "a.example", "--json");
+  expect(JSON.parse(asJson.stdout)).toEqual(answerOf("refused", "bad_origin"));
+  gateway.answer(200, "{}");
+  expect((await moveIn("--allowed-origins", "a.example")).stderr).toContain("gateway_refused");
 });
 
 it("passes on why the gateway refused", async () => {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isCalendarDate } from "../core/attestation/calendar-date.ts";
 import { readPublicKey } from "../core/attestation/ed25519.ts";
 import { isAttester } from "../core/attestation/read.ts";
-import type { Reviewer, ReviewerKey } from "../core/attestation/reviewer.ts";
+import { isNamedByIdentity, type Reviewer, type ReviewerKey } from "../core/attestation/reviewer.ts";
 import { embeddedTrustRoot } from "../core/attestation/trust-root.ts";
 import { CommandError } from "./command-error.ts";
 import { readJsonFile } from "./files.ts";
@@ -10,7 +10,7 @@ import type { Terminal } from "./terminal.ts";
 import type { TrustedReviewers } from "./verdicts.ts";
 
 export const REVIEWER_HELP =
-  "whom to trust: type:name and the public key in base64, or sigstore:name=issuer|identity; may be repeated";
+  "whom to trust: type:name and the public key in base64, or sigstore:identity=issuer|identity; may be repeated";
 
 /** For commander: an option that may be given several times. */
 export function collect(value: string, earlier: readonly string[]): readonly string[] {
@@ -83,6 +83,9 @@ function reviewerOf(attester: string, key: ReviewerKey, registeredAt: number): R
     const raw = readPublicKey(key.publicKey);
     if (typeof raw === "string")
       throw new CommandError("bad_reviewer", `The reviewer ${attester} cannot be used. ${raw}`);
+  }
+  if (!isNamedByIdentity({ attester, key })) {
+    throw new CommandError("bad_reviewer", `The reviewer ${attester} must be called sigstore: and its identity.`);
   }
   const id = key.kind === "ed25519" ? key.publicKey : `${key.issuer}|${key.identity}`;
   return { id, attester, key, registeredAt, retiredAt: null, revokedAt: null };

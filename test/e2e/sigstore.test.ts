@@ -54,7 +54,11 @@ beforeAll(async () => {
   await gateways.administer("PUT", "/trust-root", authority.trustRoot);
   const { issuer, identity } = ADA;
   const key = { kind: "sigstore", issuer, identity };
-  await gateways.administer("POST", "/reviewers", { attester: `sigstore:${identity}`, key });
+  await gateways.administer("POST", "/reviewers", {
+    ...{ attester: `sigstore:${identity}`, key },
+    // The bundles are older than this request.
+    registeredAt: Date.parse(`${TODAY}T00:00:00Z`),
+  });
   const [admin] = gateways.admins;
   const id = await admin.ensureOrigin(publisher.origin);
   await admin.probe(id);

@@ -17,8 +17,13 @@ export interface AttestationClaim {
 
 /** One well-formed entry of an `attestations.json` or of the gateway's own store. Whether its proof holds is another question. */
 export interface Attestation extends AttestationClaim {
-  /** SHA-256 of the claim, the attester and the proof: entries that differ in their note alone are one. */
+  /**
+   * What a revocation names: SHA-256 of the claim, the attester and, of an Ed25519 proof, the signature. No bundle enters: whoever serves one can
+   * write it in other words, so all bundles of one attester about one claim share an id.
+   */
   readonly id: Sha256Hex;
+  /** SHA-256 of the claim, the attester and the proof as it is written: what a fact is about. Entries that differ in their note alone are one. */
+  readonly proofId: Sha256Hex;
   /** `type:name`, such as `human:ada`, or `sigstore:` and an identity of the OpenID Connect issuer. */
   readonly attester: string;
   readonly note: string | null;
@@ -30,6 +35,9 @@ export type AttestationProof =
   | { readonly kind: "ed25519"; readonly signature: string }
   /** A Sigstore bundle of an in-toto statement about the claim. */
   | { readonly kind: "sigstore"; readonly bundle: JsonObject };
+
+/** An attestation before its ids are computed. */
+export type UnidentifiedAttestation = Omit<Attestation, "id" | "proofId">;
 
 /** Attesters of this type prove themselves by a bundle, all others by a signature. */
 export const SIGSTORE_ATTESTER = "sigstore:";
@@ -51,7 +59,7 @@ export function attestationClaimFields(claim: AttestationClaim) {
 }
 
 /** The entry as it stands in an `attestations.json`; what `readAttestations` reads back to the same attestation. */
-export function attestationEntry(attestation: Omit<Attestation, "id">): JsonObject {
+export function attestationEntry(attestation: UnidentifiedAttestation): JsonObject {
   const { attester, note, proof } = attestation;
   return {
     ...attestationClaimFields(attestation),

@@ -48,5 +48,7 @@ export async function verifyEd25519(
     return failed("bad_key", "The public key is not a point of the curve.");
   }
   const holds = await crypto.subtle.verify("Ed25519", key, bytes, attestationPayload(claim));
-  return holds ? { holds } : failed("wrong_signature", "The signature is not that of the key over these five values.");
+  return holds
+    ? { holds, witnessedAt: null }
+    : failed("wrong_signature", "The signature is not that of the key over these five values.");
 }

@@ -8,7 +8,11 @@ import type { TrustRoot } from "./trust-root.ts";
  * trust root: it never changes, so it may be kept for ever and anywhere. Plain data.
  */
 export type SignatureFact =
-  | { readonly holds: true }
+  | {
+      readonly holds: true;
+      /** Epoch milliseconds at which a log or a time-stamping authority of the trust root first saw the signature; `null`: nobody did, as with Ed25519. */
+      readonly witnessedAt: number | null;
+    }
   | {
       readonly holds: false;
       readonly code: SignatureCode;
@@ -41,10 +45,10 @@ export type SignatureCode =
 export type SignatureFacts = Pick<ReadonlyMap<string, SignatureFact>, "get">;
 
 /** Names a fact. Of the trust root only its id enters, and only for bundles: a new root asks again. */
-export function factKey(attestation: Pick<Attestation, "id">, key: ReviewerKey, trustRootId: string): string {
+export function factKey(attestation: Pick<Attestation, "proofId">, key: ReviewerKey, trustRootId: string): string {
   return key.kind === "ed25519"
-    ? `${attestation.id} ed25519 ${key.publicKey}`
-    : `${attestation.id} sigstore ${trustRootId} ${JSON.stringify([key.issuer, key.identity])}`;
+    ? `${attestation.proofId} ed25519 ${key.publicKey}`
+    : `${attestation.proofId} sigstore ${trustRootId} ${JSON.stringify([key.issuer, key.identity])}`;
 }
 
 /** Establishes a fact. Never throws for anything that a publisher, a reviewer or an operator wrote. */
@@ -65,6 +69,8 @@ export async function verifySignature(
   return failed("other_kind", `A key of kind ${key.kind} cannot prove an attestation by ${proof.kind}.`);
 }
 
-export function failed(code: SignatureCode, message: string): SignatureFact {
+export type FailedSignature = Extract<SignatureFact, { holds: false }>;
+
+export function failed(code: SignatureCode, message: string): FailedSignature {
   return { holds: false, code, message };
 }

@@ -3,7 +3,13 @@ import { isSha256Hex, type Sha256Hex, sha256Hex } from "../integrity.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { isWithinDepth } from "../json-depth.ts";
 import { type CanonicalOrigin, OriginError, parseOrigin } from "../origin.ts";
-import { type Attestation, type AttestationProof, attestationEntry, SIGSTORE_ATTESTER } from "./attestation.ts";
+import {
+  type Attestation,
+  type AttestationProof,
+  attestationEntry,
+  SIGSTORE_ATTESTER,
+  type UnidentifiedAttestation,
+} from "./attestation.ts";
 import { type CalendarDate, isCalendarDate } from "./calendar-date.ts";
 
 /** Entries of one list that are read; a file of 256 KiB has room for fewer than 1,000 good ones. */
@@ -55,8 +61,8 @@ export async function readAttestations(entries: readonly Json[]): Promise<ReadAt
   for (const [index, entry] of entries.slice(0, MAX_ENTRIES).entries()) {
     try {
       const read = readEntry(entry);
-      const id = await attestationId(read);
-      if (!attestations.has(id)) attestations.set(id, { id, ...read });
+      const attestation = await identified(read);
+      if (!attestations.has(attestation.proofId)) attestations.set(attestation.proofId, attestation);
     } catch (error) {
       if (!(error instanceof Malformed)) throw error;
       malformed.push({ index, code: error.code, message: error.message });
@@ -69,10 +75,16 @@ export async function readAttestations(entries: readonly Json[]): Promise<ReadAt
   return { attestations: [...attestations.values()], malformed };
 }
 
-/** Covers whatever a verdict depends on, so that a fact about an id is a fact about these very words. */
-export function attestationId(attestation: Omit<Attestation, "id">): Promise<Sha256Hex> {
-  const { note: _, ...counting } = attestation;
-  return sha256Hex(new TextEncoder().encode(canonicalJson(attestationEntry({ ...counting, note: null }))));
+/** Gives an attestation its ids. Nothing of the note enters. */
+export async function identified(attestation: UnidentifiedAttestation): Promise<Attestation> {
+  const entry = attestationEntry({ ...attestation, note: null });
+  const { sigstore_bundle: bundle, ...words } = entry;
+  const proofId = await hashOf(entry);
+  return { id: bundle === undefined ? proofId : await hashOf(words), proofId, ...attestation };
+}
+
+function hashOf(json: JsonObject): Promise<Sha256Hex> {
+  return sha256Hex(new TextEncoder().encode(canonicalJson(json)));
 }
 
 class Malformed extends Error {
@@ -84,7 +96,7 @@ class Malformed extends Error {
   }
 }
 
-function readEntry(entry: Json): Omit<Attestation, "id"> {
+function readEntry(entry: Json): UnidentifiedAttestation {
   if (!isJsonObject(entry)) throw new Malformed("not_an_object", "The entry is not a JSON object.");
   if (!isWithinDepth(entry, MAX_DEPTH)) {
     throw new Malformed("too_deep", `The entry is nested more than ${MAX_DEPTH} deep.`);

@@ -1,5 +1,10 @@
 import type { JsonObject } from "../json.ts";
-import { type Attestation, type AttestationClaim, attestationEntry, attestationPayload } from "./attestation.ts";
+import {
+  type AttestationClaim,
+  attestationEntry,
+  attestationPayload,
+  type UnidentifiedAttestation,
+} from "./attestation.ts";
 import { encodeBase64 } from "./base64.ts";
 
 export interface Signer {
@@ -18,7 +23,7 @@ export async function signAttestation(
   claim: AttestationClaim,
   { attester, privateKey }: Signer,
   note: string | null = null,
-): Promise<Omit<Attestation, "id">> {
+): Promise<UnidentifiedAttestation> {
   const signature = await crypto.subtle.sign("Ed25519", privateKey, attestationPayload(claim));
   const { origin, skill, toolSha256, signedOn, validUntil } = claim;
   const proof = { kind: "ed25519", signature: encodeBase64(new Uint8Array(signature)) } as const;
@@ -29,7 +34,7 @@ export async function signAttestation(
  * The JSON array that a publisher would put at `/.well-known/agent-skills/attestations.json`: by skill, and of each the
  * newest first. `readAttestations` reads it back to the same attestations.
  */
-export function publishableAttestations(attestations: readonly Omit<Attestation, "id">[]): readonly JsonObject[] {
+export function publishableAttestations(attestations: readonly UnidentifiedAttestation[]): readonly JsonObject[] {
   const sorted = attestations.toSorted(
     (a, b) => compare(a.skill, b.skill) || compare(b.signedOn, a.signedOn) || compare(a.attester, b.attester),
   );

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Sha256Hex } from "../integrity.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { Attestation } from "./attestation.ts";
-import { type SignatureFact, verifySignature } from "./facts.ts";
+import { factKey, type SignatureFact, verifySignature } from "./facts.ts";
 import { trustWith } from "./fixture/policies.ts";
-import { at, CLAIM, createReviewer, day, forged, type TestReviewer } from "./fixture/reviewing.ts";
+import { at, CLAIM, createReviewer, day, forged, reread, type TestReviewer } from "./fixture/reviewing.ts";
 import type { Reviewer } from "./reviewer.ts";
 import { embeddedTrustRoot } from "./trust-root.ts";
 import { type Evidence, type JudgedSkill, openQuestions, type Trust, verdictOf } from "./verdict.ts";
@@ -123,6 +123,51 @@ describe("an attestation counts for nothing", () => {
     const evidence = [{ attestation: await ada.sign(), storedAt: null }];
     const { verdict, because } = verdictOf(SKILL, evidence, new Map(), trust, TODAY);
     expect([verdict, because[0]?.standing]).toEqual(["unattested", "unverified"]);
+  });
+});
+
+describe("what a log saw", () => {
+  const REGISTERED = "2026-07-10T12:00:00Z";
+  const identity = "https://code.example/ada";
+  const key = { kind: "sigstore", issuer: "https://issuer.example", identity } as const;
+  const reviewer: Reviewer = {
+    ...{ id: "rev_again", attester: `sigstore:${identity}`, key },
+    ...{ registeredAt: at(REGISTERED), retiredAt: null, revokedAt: null },
+  };
+  const stolen = { ...reviewer, id: "rev_before", registeredAt: 0, revokedAt: at("2026-07-10") };
+
+  async function standingOf(signedOn: string, witnessed: string, bundle = {}, trust: Partial<Trust> = {}) {
+    const proof = { kind: "sigstore", bundle } as const;
+    const claim = { ...CLAIM, signedOn: day(signedOn) };
+    const attestation = await reread({ ...claim, attester: reviewer.attester, note: null, proof });
+    const trusted = trustWith({ reviewers: [stolen, reviewer], ...trust });
+    const facts = new Map<string, SignatureFact>([
+      [factKey(attestation, key, trusted.trustRootId), { holds: true, witnessedAt: at(witnessed) }],
+    ]);
+    const { because } = verdictOf(SKILL, [{ attestation, storedAt: null }], facts, trusted, TODAY);
+    return because[0]?.standing;
+  }
+
+  it.each([
+    ["at the moment of the registration", "2026-07-10", REGISTERED, "attested"],
+    ["days after it was signed", "2026-07-11", "2026-07-20T00:00:00Z", "attested"],
+    ["on the day before it was signed, as clocks differ", "2026-07-12", "2026-07-11T00:00:00Z", "attested"],
+    ["two days before it was signed", "2026-07-13", "2026-07-11T23:59:59Z", "postdated"],
+    ["on the day of the registration, before it", "2026-07-10", "2026-07-10T11:59:59Z", "signed_before_registration"],
+    ["before it, under a later day", "2026-07-12", "2026-07-01T00:00:00Z", "signed_before_registration"],
+  ])("is believed of a reviewer who was registered again: a signature seen %s", async (_what, signed, seen, is) => {
+    expect(await standingOf(signed, seen, {}, { reviewers: [reviewer] })).toBe(is);
+    expect(await standingOf(signed, seen)).toBe(is === "attested" ? is : "revoked_reviewer");
+  });
+
+  it("is revoked in whatever words its bundle comes back", async () => {
+    const words = { ...CLAIM, signedOn: day("2026-07-11"), attester: reviewer.attester, note: null };
+    const { id } = await reread({ ...words, proof: { kind: "sigstore", bundle: {} } });
+    const trust = { revokedAttestations: new Set([id]) };
+    for (const bundle of [{}, { padding: "x" }]) {
+      expect(await standingOf("2026-07-11", "2026-07-11", bundle, trust)).toBe("revoked_attestation");
+    }
+    expect(await standingOf("2026-07-12", "2026-07-12", {}, trust)).toBe("attested");
   });
 });
 

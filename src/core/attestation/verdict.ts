@@ -1,7 +1,7 @@
 import type { Sha256Hex } from "../integrity.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { Attestation } from "./attestation.ts";
-import { type CalendarDate, calendarDateOf } from "./calendar-date.ts";
+import { type CalendarDate, calendarDateOf, DAY_MS } from "./calendar-date.ts";
 import { factKey, type SignatureFact, type SignatureFacts } from "./facts.ts";
 import type { Reviewer, ReviewerKey } from "./reviewer.ts";
 
@@ -43,6 +43,8 @@ export type Standing =
   | "revoked_reviewer"
   | "retired_reviewer"
   | "signed_before_registration"
+  /** It claims to be signed days after a log had its signature. */
+  | "postdated"
   /** Its signature has not been looked at yet. */
   | "unverified";
 
@@ -100,10 +102,13 @@ function standingOf(evidence: Evidence, facts: SignatureFacts, trust: Trust, tod
 
   const factOf = ({ key }: Reviewer) => facts.get(factKey(attestation, key, trust.trustRootId));
   // An older key of the attester may be the one that signed: that is no forgery, even where the key counts no more.
-  const signers = keys.filter((reviewer) => factOf(reviewer)?.holds);
-  const signer = signers.find((reviewer) => objectionTo(reviewer, evidence) === null) ?? signers[0];
+  const signers = keys.flatMap((reviewer) => {
+    const fact = factOf(reviewer);
+    return fact?.holds ? [{ reviewer, objection: objectionTo(reviewer, evidence, fact.witnessedAt) }] : [];
+  });
+  const signer = signers.find(({ objection }) => objection === null) ?? signers[0];
   if (signer !== undefined) {
-    return reason(objectionTo(signer, evidence) ?? standingOn(attestation, today), signer);
+    return reason(signer.objection ?? standingOn(attestation, today), signer.reviewer);
   }
   // The day it claims to be signed on is as forged as the signature, so a day before the registration is no excuse.
   const inForce = keys.find((reviewer) => withdrawalOf(reviewer, evidence) === null);
@@ -120,11 +125,15 @@ export function keysFor(attestation: Attestation, reviewers: readonly Reviewer[]
 }
 
 /** Why a key does not count for a piece of evidence, or `null`. */
-function objectionTo(reviewer: Reviewer, evidence: Evidence): Standing | null {
+function objectionTo(reviewer: Reviewer, evidence: Evidence, witnessedAt: number | null): Standing | null {
   const withdrawn = withdrawalOf(reviewer, evidence);
   if (withdrawn !== null) return withdrawn;
-  const early = evidence.attestation.signedOn < calendarDateOf(reviewer.registeredAt);
-  return early ? "signed_before_registration" : null;
+  const { signedOn } = evidence.attestation;
+  if (signedOn < calendarDateOf(reviewer.registeredAt)) return "signed_before_registration";
+  if (witnessedAt === null) return null;
+  // An identity that was stolen and won back is the same one: what the thief signed is told by when a log saw it.
+  if (witnessedAt < reviewer.registeredAt) return "signed_before_registration";
+  return signedOn > calendarDateOf(witnessedAt + DAY_MS) ? "postdated" : null;
 }
 
 function withdrawalOf(reviewer: Reviewer, { storedAt }: Evidence): Standing | null {

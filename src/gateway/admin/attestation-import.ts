@@ -19,7 +19,10 @@ export const AttestationResult = z
       index: Index,
       status: z.literal("accepted"),
       id: z.string(),
-      isNew: z.boolean().openapi({ description: "false: it was stored before, or stands in the list before." }),
+      isNew: z.boolean().openapi({
+        description:
+          "false: it was stored before, or stands in the list before. Of one attester's bundles about the same five values one is stored.",
+      }),
       verdict: z.enum(["attested", "expired", "invalid", "unattested"]).openapi({
         description: "Of its skill, if there were no other attestation.",
       }),
@@ -50,26 +53,29 @@ export async function recordAttestations(
   }
   const read = await Promise.all(entries.map((entry, index) => readOne(entry, index)));
   const attestations = new Map<Sha256Hex, Attestation>();
-  for (const one of read) if ("id" in one) attestations.set(one.id, one);
+  for (const one of read) if ("id" in one) attestations.set(one.proofId, one);
   const trust = await readTrust(registry);
   const judgements = new Map<Sha256Hex, Judgement>();
   for (const attestation of attestations.values()) {
     const evidence = [{ attestation, storedAt: acting.now }];
     const [judgement] = await judge([skillOf(attestation)], evidence, trust, acting.now);
-    if (judgement !== undefined) judgements.set(attestation.id, judgement);
+    if (judgement !== undefined) judgements.set(attestation.proofId, judgement);
   }
   const refusals = new Map<Sha256Hex, Omit<Refused, "index">>();
-  for (const [id, judgement] of judgements) {
+  for (const [proofId, judgement] of judgements) {
     const refusal = refusalOf(judgement);
-    if (refusal !== null) refusals.set(id, refusal);
+    if (refusal !== null) refusals.set(proofId, refusal);
   }
-  const accepted = [...attestations.values()].filter(({ id }) => !refusals.has(id));
-  const fresh = new Set(await storeAttestations(registry, acting, accepted));
+  const accepted = new Map<Sha256Hex, Attestation>();
+  for (const one of attestations.values()) {
+    if (!refusals.has(one.proofId) && !accepted.has(one.id)) accepted.set(one.id, one);
+  }
+  const fresh = new Set(await storeAttestations(registry, acting, [...accepted.values()]));
   return read.map((one, index): Result => {
     if (!("id" in one)) return one;
-    const refusal = refusals.get(one.id);
+    const refusal = refusals.get(one.proofId);
     if (refusal !== undefined) return { index, ...refusal };
-    const { verdict, because } = judgements.get(one.id) ?? { verdict: "unattested", because: [] };
+    const { verdict, because } = judgements.get(one.proofId) ?? { verdict: "unattested", because: [] };
     const standing = because[0]?.standing ?? "unverified";
     // The first of equal entries is the new one.
     return { index, status: "accepted", id: one.id, isNew: fresh.delete(one.id), verdict, standing };

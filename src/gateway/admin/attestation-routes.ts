@@ -114,7 +114,7 @@ const revoke = createRoute({
   tags,
   summary: "Revoke a stored attestation",
   description:
-    "Wherever the same one comes from, it counts for nothing. One that only a publisher ships is revoked by its id at `/revocations`. In force within 5 seconds. Problems: `bad_request`, `not_found`, `already_exists`.",
+    "Wherever the same one comes from, it counts for nothing; so does every other Sigstore bundle of its attester about the same five values. One that only a publisher ships is revoked by its id at `/revocations`. In force within 5 seconds. Problems: `bad_request`, `not_found`, `already_exists`.",
   request: { params: ofAttestation, body: body(z.strictObject({ reason: Reason })) },
   responses: { 201: json("The revocation.", RevocationBody), ...problems },
 });

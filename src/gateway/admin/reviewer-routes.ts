@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { readPublicKey } from "../../core/attestation/ed25519.ts";
 import { isAttester } from "../../core/attestation/read.ts";
+import { isNamedByIdentity } from "../../core/attestation/reviewer.ts";
 import { forgetPolicy } from "../auth/policy.ts";
 import { isCreatedKey } from "../registry/page.ts";
 import {
@@ -63,7 +64,10 @@ const ReviewerBody = z
     attester: z.string(),
     key: Key,
     status: z.enum(["active", "retired", "revoked"]),
-    registeredAt: Moment.openapi({ description: "What was signed on an earlier UTC day does not count." }),
+    registeredAt: Moment.openapi({
+      description:
+        "What was signed on an earlier UTC day does not count, nor a Sigstore bundle that a log saw before this moment.",
+    }),
     retiredAt: Moment.nullable().openapi({
       description: "From then on only what the gateway had stored before counts.",
     }),
@@ -82,7 +86,8 @@ const NewReviewer = z
       .min(0, { error: "must be epoch milliseconds" })
       .optional()
       .openapi({
-        description: "Not in the future. Left out: now. What was signed on an earlier UTC day does not count.",
+        description:
+          "Not in the future. Left out: now. What was signed on an earlier UTC day does not count, nor a Sigstore bundle that a log saw before this moment.",
       }),
     note: Note.optional(),
   })
@@ -90,6 +95,7 @@ const NewReviewer = z
     path: ["key"],
     error: "must be of kind sigstore for an attester `sigstore:…`, and of kind ed25519 for all others",
   })
+  .refine(isNamedByIdentity, { path: ["attester"], error: "must be `sigstore:` and the key's identity" })
   .openapi("NewReviewer");
 
 const WithReason = z.strictObject({ reason: Reason });

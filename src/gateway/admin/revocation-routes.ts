@@ -48,7 +48,7 @@ const create = createRoute({
   tags,
   summary: "Revoke an attestation, or a hash everywhere",
   description:
-    "A revoked attestation counts for nothing. A revoked hash runs on no origin, approved or attested, until the revocation is lifted. Neither need be known here. In force within 5 seconds. Problems: `bad_request`, `already_exists` (with the `id` of the one in force).",
+    "A revoked attestation counts for nothing; a Sigstore attestation is revoked in every bundle of its attester about the same five values. A revoked hash runs on no origin, approved or attested, until the revocation is lifted. Neither need be known here. In force within 5 seconds. Problems: `bad_request`, `already_exists` (with the `id` of the one in force).",
   request: { body: body(NewRevocation) },
   responses: { 201: json("The revocation.", RevocationBody), ...problems },
 });

@@ -117,6 +117,10 @@ describe("reviewers", () => {
     [{ key: { kind: "ed25519", publicKey: encodeBase64(new Uint8Array(32)) } }, "has a small order"],
     [{ key: { kind: "sigstore", issuer: "", identity: "x" } }, "key.issuer must be 1 to 1024 visible ASCII"],
     [{ key: { kind: "sigstore", issuer: "https://i.example", identity: "x" } }, "key must be of kind sigstore for"],
+    [
+      { attester: "sigstore:bob", key: { kind: "sigstore", issuer: "https://i.example", identity: "ada" } },
+      "attester must be `sigstore:` and the key's identity",
+    ],
     [{ registeredAt: -1 }, "registeredAt must be epoch milliseconds"],
     [{ registeredAt: Date.now() + 3_600_000 }, "registeredAt must not be in the future"],
   ])("[code:bad_request] are not registered with %j", async (fields, sentence) => {

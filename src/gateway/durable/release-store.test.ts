@@ -173,7 +173,7 @@ describe("packRelease", () => {
       release([await skill("a", filled(11), "# A")]),
       release([await skill("a", filled(10), "# B")]),
       release([await skill("b", filled(10), "# A")]),
-      { ...base, facts: [["fact", { holds: true }]] as const },
+      { ...base, facts: [["fact", { holds: true, witnessedAt: null }]] as const },
       { ...base, rejected: [{ subject: "skill", scope: null, name: "x", code: "bad_url", message: "" } as const] },
     ]) {
       expect((await packRelease(other)).version).not.toBe(version);

@@ -1,6 +1,7 @@
 import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
 import { type Attestation, attestationEntry } from "../../core/attestation/attestation.ts";
 import type { CalendarDate } from "../../core/attestation/calendar-date.ts";
+import { identified } from "../../core/attestation/read.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
@@ -29,7 +30,7 @@ export interface StoredAttestation {
 /**
  * Stores attestations, all in one batch; what is stored already stays as it is, with the moment at which it was stored first.
  *
- * @param accepted judged by the caller, each once.
+ * @param accepted judged by the caller, each id once.
  * @returns the ids of those that were not stored before.
  * @throws RegistryError `too_many_attestations` (an origin would have more than 1,000, or more than 4 MiB of them); then none is stored.
  */
@@ -109,7 +110,7 @@ export async function attestationsOf(
   const rows = await selectStored(registry)
     .where(eq(attestations.origin, origin))
     .orderBy(asc(attestations.storedAt), asc(attestations.id));
-  return rows.map(toStored);
+  return Promise.all(rows.map(toStored));
 }
 
 /** Stored earliest first. @param origin `null`: of all origins. */
@@ -128,7 +129,7 @@ export async function listAttestations(
     .orderBy(asc(attestations.storedAt), asc(attestations.id))
     .limit(limit + 1);
   const page = toPage(rows, limit, ({ row }): CreatedKey => [row.storedAt, row.id]);
-  return { items: page.items.map(toStored), nextCursor: page.nextCursor };
+  return { items: await Promise.all(page.items.map(toStored)), nextCursor: page.nextCursor };
 }
 
 /** @throws RegistryError `not_found`. */
@@ -149,16 +150,15 @@ function selectStored(registry: Registry) {
     .$dynamic();
 }
 
-function toStored({
+async function toStored({
   row,
   revocationId,
 }: {
   readonly row: typeof attestations.$inferSelect;
   readonly revocationId: string | null;
-}): StoredAttestation {
+}): Promise<StoredAttestation> {
   const entry = JSON.parse(row.entry) as JsonObject;
-  const attestation: Attestation = {
-    id: row.id as Sha256Hex,
+  const attestation = await identified({
     origin: row.origin as CanonicalOrigin,
     skill: row.skill,
     toolSha256: row.toolSha256 as Sha256Hex,
@@ -170,6 +170,6 @@ function toStored({
       typeof entry.signature === "string"
         ? { kind: "ed25519", signature: entry.signature }
         : { kind: "sigstore", bundle: entry.sigstore_bundle as JsonObject },
-  };
+  });
   return { attestation, storedAt: row.storedAt, storedBy: row.storedBy, revocationId };
 }

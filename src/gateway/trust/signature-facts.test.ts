@@ -20,7 +20,8 @@ async function questions(kinds: readonly ("ed25519" | "sigstore")[]): Promise<Si
   );
 }
 
-const known = (...keys: string[]) => new Map<string, SignatureFact>(keys.map((key) => [key, { holds: true }]));
+const known = (...keys: string[]) =>
+  new Map<string, SignatureFact>(keys.map((key) => [key, { holds: true, witnessedAt: null }]));
 const answered = async (asked: readonly SignatureQuestion[], budget: number, before = known()) => {
   const { facts, isPartial } = await answerQuestions(asked, before, embeddedTrustRoot(), budget);
   return [[...facts.keys()], isPartial];

@@ -148,11 +148,11 @@ export class TrustedRelease {
 
 /** Held versions and facts are true whatever was decided since. */
 function carryOver(discovered: Release, previous: Release): Release {
-  const ids = new Set<string>(discovered.attestations.map(({ id }) => id));
+  const ids = new Set<string>(discovered.attestations.map(({ proofId }) => proofId));
   return {
     ...discovered,
     held: heldWithoutDecisions(discovered, previous),
-    // A fact's key begins with the id of its attestation.
+    // A fact's key begins with the `proofId` of its attestation.
     facts: previous.facts.filter(([factKey]) => ids.has(factKey.slice(0, 64))),
   };
 }

@@ -288,6 +288,7 @@ describe("verify", () => {
     [["absent.json", "--reviewer", "human:ada=c2hvcnQ="], "bad_reviewer"],
     [["absent.json", "--reviewer", "ada"], "bad_reviewer"],
     [["absent.json", "--reviewer", "sigstore:ada=issuer-alone"], "bad_reviewer"],
+    [["absent.json", "--reviewer", "sigstore:ada=https://issuer.example|bob"], "bad_reviewer"],
     [["absent.json"], "usage"],
     [["absent.json", "--reviewers", "absent.json"], "bad_file"],
   ])("refuses %j with %s", async (args, code) => {

@@ -1,4 +1,4 @@
-import type { Attestation } from "../../core/attestation/attestation.ts";
+import type { UnidentifiedAttestation } from "../../core/attestation/attestation.ts";
 import { readAttestations } from "../../core/attestation/read.ts";
 import { publishableAttestations, signAttestation } from "../../core/attestation/sign.ts";
 import { type Checked, passed } from "../../core/discovery/checked.ts";
@@ -41,7 +41,7 @@ export interface Signing {
 }
 
 export interface Signed {
-  readonly attestations: readonly Omit<Attestation, "id">[];
+  readonly attestations: readonly UnidentifiedAttestation[];
   /** Skills that cannot be signed, each with the reason. */
   readonly refused: readonly { readonly name: string; readonly code: string; readonly message: string }[];
 }
@@ -52,7 +52,7 @@ export interface Signed {
  */
 export async function signLines(lines: readonly SkillLine[], signing: Signing): Promise<Signed> {
   const { origin, key, period, note } = signing;
-  const attestations = new Map<string, Omit<Attestation, "id">>();
+  const attestations = new Map<string, UnidentifiedAttestation>();
   const refused: Signed["refused"][number][] = [];
   await Promise.all(
     lines.map(async (line) => {
@@ -83,7 +83,7 @@ async function readTool(line: SkillLine, { origin, source }: Signing): Promise<C
  */
 export async function mergePublished(
   published: readonly Json[],
-  fresh: readonly Omit<Attestation, "id">[],
+  fresh: readonly UnidentifiedAttestation[],
 ): Promise<readonly Json[]> {
   const replaced = new Set(fresh.map(subjectOf));
   const kept: Json[] = [];
@@ -94,6 +94,6 @@ export async function mergePublished(
   return [...kept, ...publishableAttestations(fresh)];
 }
 
-function subjectOf({ origin, skill, toolSha256, attester }: Omit<Attestation, "id">): string {
+function subjectOf({ origin, skill, toolSha256, attester }: UnidentifiedAttestation): string {
   return JSON.stringify([origin, skill, toolSha256, attester]);
 }

@@ -1,7 +1,7 @@
 import { decodeUtf8, IntegrityError } from "../../integrity.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { type AttestationClaim, attestationClaimFields } from "../attestation.ts";
-import { failed, type SignatureFact } from "../facts.ts";
+import { type FailedSignature, failed } from "../facts.ts";
 
 export const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
@@ -19,10 +19,10 @@ export function statementOf(claim: AttestationClaim): JsonObject {
 }
 
 /**
- * Whether a signed payload states this very claim. Without this a bundle could be put under another entry. Each value is
+ * Why a signed payload does not state this very claim, or `null` where it does. Without this a bundle could be put under another entry. Each value is
  * compared as text, so the statement's origin must be canonical.
  */
-export function checkStatement(payload: Uint8Array, claim: AttestationClaim): SignatureFact {
+export function checkStatement(payload: Uint8Array, claim: AttestationClaim): FailedSignature | null {
   const statement = readStatement(payload);
   if (statement === null) return failed("bad_statement", "The bundle's payload is not a JSON object in UTF-8.");
   if (statement._type !== STATEMENT_TYPE || statement.predicateType !== PREDICATE_TYPE) {
@@ -39,7 +39,7 @@ export function checkStatement(payload: Uint8Array, claim: AttestationClaim): Si
     if (isJsonObject(predicate) && predicate[field] === value) continue;
     return failed("other_claim", `The statement's predicate and the attestation differ in \`${field}\`.`);
   }
-  return { holds: true };
+  return null;
 }
 
 function readStatement(payload: Uint8Array): JsonObject | null {

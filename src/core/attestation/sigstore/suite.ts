@@ -103,6 +103,27 @@ export function sigstoreSuite({ it, expect }: { it: TestAPI; expect: ExpectStati
     expect(await outcome(given)).toBe(code);
   });
 
+  it("a bundle tells when the log saw it", async () => {
+    const fact = await verifySignature(await attestationWith(good, {}), ADA, await rootOf(fixture.trustRoot));
+    const [entry] = good.verificationMaterial.tlogEntries;
+    expect(fact).toEqual({ holds: true, witnessedAt: Number(entry?.integratedTime) * 1000 });
+  });
+
+  it.each<[string, Json]>([
+    ["with a member that nobody knows", { ...good, padding: "x" }],
+    ["in base64 of the other alphabet", changed("payload", otherAlphabet)],
+    ["in base64 without its padding", changed("payload", (text) => text.replace(/=+$/, ""))],
+    ["with a key's name beside the signature", changed("sig", (sig) => sig, { keyid: "x" })],
+    ["with its members in another order", Object.fromEntries(Object.entries(good).reverse())],
+    ["with another log entry", fixture.bundles.late],
+  ])("an attestation that was revoked stays revoked in a bundle %s", async (_what, bundle) => {
+    const [signed, again] = [await attestationWith(good, {}), await attestationWith(bundle as JsonObject, {})];
+    expect(again.id).toBe(signed.id);
+    // What one bundle proves is no fact about another.
+    const isRewritten = canonicalJson(bundle) !== canonicalJson(good);
+    expect(again.proofId !== signed.proofId).toBe(isRewritten);
+  });
+
   it("a bundle cut off at any member is refused", async () => {
     // These only repeat what the signed checkpoint says, or are the defaults of a log with one entry.
     const redundant = /inclusionProof\.(?:logIndex|rootHash|treeSize|hashes)$/;
@@ -169,10 +190,16 @@ async function rootOf(json: Json): Promise<TrustRoot> {
   return read.trustRoot;
 }
 
-/** The good bundle with every member of one name changed. */
-function changed(member: string, change: (value: string) => unknown): JsonObject {
-  const text = JSON.stringify(good, (key, value) => (key === member ? change(value) : value));
+/** The good bundle with every member of one name changed. @param beside put into the objects that have the member. */
+function changed(member: string, change: (value: string) => unknown, beside: JsonObject = {}): JsonObject {
+  const text = JSON.stringify(good, (key, value) =>
+    key === member ? change(value) : isJsonObject(value) && member in value ? { ...value, ...beside } : value,
+  );
   return JSON.parse(text) as JsonObject;
+}
+
+function otherAlphabet(text: string): string {
+  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
 /** Base64 with one bit of its fortieth byte flipped. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json.ts";
 import type { AttestationClaim } from "../attestation.ts";
-import { failed, type SignatureCode, type SignatureFact } from "../facts.ts";
+import { type FailedSignature, failed, type SignatureCode, type SignatureFact } from "../facts.ts";
 import type { ReviewerKey } from "../reviewer.ts";
 import type { TrustRoot } from "../trust-root.ts";
 import {
@@ -41,14 +41,14 @@ export function verifyBundle(
       "The bundle is not a whole Sigstore bundle with a DSSE envelope of an in-toto statement.",
     );
   }
-  const { entity, payload, isOutsideValidity } = parsed;
+  const { entity, payload, isOutsideValidity, witnessedAt } = parsed;
   let signer: ReturnType<Verifier["verify"]>;
   try {
     signer = new Verifier(material).verify(entity);
   } catch (error) {
     return verificationFailure(error, isOutsideValidity);
   }
-  return checkIdentity(signer, key) ?? checkStatement(payload, claim);
+  return checkIdentity(signer, key) ?? checkStatement(payload, claim) ?? { holds: true, witnessedAt };
 }
 
 interface ParsedBundle {
@@ -56,6 +56,8 @@ interface ParsedBundle {
   readonly payload: Uint8Array;
   /** True where the signature was seen before or after the time of the certificate. */
   readonly isOutsideValidity: boolean;
+  /** Epoch milliseconds; as trustworthy as the entity, whose verification looks at the same moments. */
+  readonly witnessedAt: number;
 }
 
 function parseBundle(json: JsonObject): ParsedBundle | null {
@@ -67,22 +69,24 @@ function parseBundle(json: JsonObject): ParsedBundle | null {
     const stamps = timestampVerificationData?.rfc3161Timestamps ?? [];
     if (payloadType !== PAYLOAD_TYPE || Math.max(tlogEntries.length, stamps.length) > MAX_WITNESSES) return null;
     const entity = toSignedEntity(bundle);
-    return { entity, payload, isOutsideValidity: isSeenOutsideValidity(entity) };
+    const witnessedAt = Math.min(...entity.timestamps.flatMap(witnessedMoment));
+    return { entity, payload, isOutsideValidity: isSeenOutsideValidity(entity), witnessedAt };
   } catch {
     // The library's parsers throw errors of many kinds at what they cannot parse.
     return null;
   }
 }
 
+/** A log vouches for its time by its promise alone: one without is no time at all. */
+function witnessedMoment(stamp: Entity["timestamps"][number]): readonly number[] {
+  if (stamp.$case === "timestamp-authority") return [stamp.timestamp.signingTime.getTime()];
+  const { inclusionPromise, integratedTime } = stamp.tlogEntry;
+  return inclusionPromise ? [Number(integratedTime) * 1000] : [];
+}
+
 function isSeenOutsideValidity({ key, timestamps }: Entity): boolean {
   if (key.$case !== "certificate") return false;
-  return timestamps.some((stamp) => {
-    const at =
-      stamp.$case === "transparency-log"
-        ? new Date(Number(stamp.tlogEntry.integratedTime) * 1000)
-        : stamp.timestamp.signingTime;
-    return !key.certificate.validForDate(at);
-  });
+  return timestamps.flatMap(witnessedMoment).some((at) => !key.certificate.validForDate(new Date(at)));
 }
 
 const CODES: Readonly<Record<VerificationError["code"], SignatureCode>> = {
@@ -116,7 +120,7 @@ function verificationFailure(error: unknown, isOutsideValidity: boolean): Signat
 }
 
 /** Compared here and exactly: the library would read the identity as a regular expression. */
-function checkIdentity({ identity }: ReturnType<Verifier["verify"]>, key: SigstoreKey): SignatureFact | null {
+function checkIdentity({ identity }: ReturnType<Verifier["verify"]>, key: SigstoreKey): FailedSignature | null {
   if (identity?.extensions?.issuer !== key.issuer) {
     return failed("other_issuer", "The certificate's OpenID Connect issuer is not the registered one.");
   }

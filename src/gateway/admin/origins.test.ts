@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { approvedVersions } from "../registry/approved.ts";
 import { MAX_UNAPPROVED_VERSIONS } from "../registry/kept-versions.ts";
-import { call, found, freshDatabase, publishers, register, testEnv, verifiedChain } from "./fixture.ts";
+import { call, found, freshDatabase, publishers, register, registry, testEnv, verifiedChain } from "./fixture.ts";
 import { PROBE_FRESH_MS } from "./probe.ts";
 
 beforeEach(async () => {
@@ -276,11 +277,17 @@ describe("activating", () => {
     expect((await call("POST", `/origins/${id}/probe`)).body.skills).toMatchObject([{ approvedAt: body.updatedAt }]);
   });
 
-  it("keeps the first approval of a version approved before", async () => {
-    const id = await origin("suspended");
-    const [before] = await versions(id);
-    await call("POST", `/origins/${id}/activate`);
-    expect(await versions(id)).toMatchObject([{ approvedAt: before.approvedAt }]);
+  it("makes what was just probed the last approved version, also where it was approved before another", async () => {
+    const id = await register(ORIGIN);
+    for (const letter of ["a", "b", "a"]) {
+      publishers.set(ORIGIN, found(["sum", letter]));
+      await call("POST", `/origins/${id}/probe`);
+      await call("POST", `/origins/${id}/activate`);
+      expect((await approvedVersions(registry, id))[0]?.toolSha256).toBe(letter.repeat(64));
+      await call("POST", `/origins/${id}/suspend`);
+    }
+    const moments = (await versions(id)).map(({ approvedAt }: { approvedAt: number }) => approvedAt);
+    expect(moments[0]).toBeGreaterThan(moments[1]);
   });
 
   it("without any probe probes first and approves what that finds", async () => {

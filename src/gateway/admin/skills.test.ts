@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Sha256Hex } from "../../core/integrity.ts";
 import { approvedVersions } from "../registry/approved.ts";
+import { MAX_UNAPPROVED_VERSIONS } from "../registry/kept-versions.ts";
 import { getOrigin } from "../registry/origins.ts";
+import type { ProbeResult } from "../releases/hub-client.ts";
 import { call, found, foundSources, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
 
 const ORIGIN = "https://publisher.example";
@@ -9,6 +12,17 @@ const B = "b".repeat(64);
 const version = (toolSha256: string, name = "sum") => ({ scope: null, name, toolSha256 });
 
 let id: string;
+
+/** As {@link found}, with a hash that begins with these letters. */
+function hashed(...skills: readonly (readonly [name: string, letters: string])[]): ProbeResult {
+  const facts = found(...skills);
+  if (!facts.ok) return facts;
+  const rehashed = facts.skills.map((skill, i) => ({
+    ...skill,
+    toolSha256: (skills[i]?.[1] ?? "").padEnd(64, "0") as Sha256Hex,
+  }));
+  return { ...facts, skills: rehashed };
+}
 
 /** The publisher changes its files, and an operator probes them. */
 async function publish(...skills: readonly (readonly [name: string, letter: string])[]): Promise<void> {
@@ -67,6 +81,34 @@ describe("approving a version of an active origin", () => {
     expect(await states()).toEqual(["a approved", "b rejected"]);
     await call("POST", `/origins/${id}/approve`, { skills: [version(B)] });
     expect(await states()).toEqual(["a approved", "b approved"]);
+  });
+
+  it("[budget:unapproved versions] a rejection is not forgotten, whatever the publisher ships after it", async () => {
+    await call("POST", `/origins/${id}/reject`, { skills: [version(B)] });
+    await call("POST", `/origins/${id}/suspend`);
+    const letters = "123456789cdef".split("").flatMap((letter) => [letter, `${letter}1`]);
+    for (const letter of letters) {
+      publishers.set(ORIGIN, hashed(["sum", letter]));
+      await call("POST", `/origins/${id}/probe`);
+    }
+    const kept = (await states()).filter((state: string) => state.endsWith("waiting")).length;
+    expect(kept).toBe(MAX_UNAPPROVED_VERSIONS);
+    const rejected = (await call("GET", `/origins/${id}/skills`)).body.items.find(
+      ({ toolSha256 }: { toolSha256: string }) => toolSha256 === B,
+    );
+    expect(rejected).toMatchObject({ state: "rejected", bytes: null });
+    await publish(["sum", "b"]);
+    expect((await call("POST", `/origins/${id}/activate`)).body.code).toBe("no_skills");
+  });
+
+  it("rejecting a hash under one name keeps activation from approving it under another", async () => {
+    await call("POST", `/origins/${id}/reject`, { skills: [version(B)] });
+    await call("POST", `/origins/${id}/suspend`);
+    await publish(["total", "b"], ["sum", "a"]);
+    expect((await call("POST", `/origins/${id}/activate`)).status).toBe(200);
+    expect(await states()).toEqual(["a approved", "b rejected", "b waiting"]);
+    const { detail } = (await call("GET", "/audit")).body.items[0];
+    expect(detail.approved).toEqual([version(A)]);
   });
 
   it("[code:unknown_version] of which one was never seen approves none", async () => {

@@ -5,6 +5,8 @@ import { origins, skills } from "./schema.ts";
 
 /** Unapproved versions kept of one skill; the ones seen last stay. */
 export const MAX_UNAPPROVED_VERSIONS = 20;
+/** Rejections kept of one skill, the latest ones, whatever became of their bytes: a rejected version must not come back undecided. */
+export const MAX_REJECTED_VERSIONS = 1_000;
 /** Bytes kept of one origin's versions, each artifact counted once, definitions included. */
 export const MAX_ORIGIN_BYTES = 64 * 1_048_576;
 
@@ -19,29 +21,43 @@ export async function namedArtifacts(registry: Registry, originId: string): Prom
 
 /**
  * Forgets what an origin has too much of, and the artifacts that nothing needs any more. First the unapproved versions of each skill past
- * the bound go; then, past the bound of bytes, whatever was seen longest ago: unapproved versions wholly, of approved ones the bytes.
+ * the bound go; then, past the bound of bytes, whatever was seen longest ago: waiting versions wholly, of approved and rejected ones the
+ * bytes. Of rejected versions past the first bound, too, only the bytes go, unless there are more than a thousand of one skill.
  * Kept longest are the last approved version of each skill that the latest probe saw, then what that probe saw.
  *
  * @param before the origin's artifacts before the change, and those written for it: candidates for removal.
  */
 export async function forgetSurplus(registry: Registry, originId: string, before: Iterable<string>): Promise<void> {
-  await registry.delete(skills).where(
-    sql`rowid IN (
-      SELECT rowid FROM (
-        SELECT rowid, row_number() OVER (
-          PARTITION BY scope, name ORDER BY last_seen_at DESC, first_seen_at DESC, tool_sha256
-        ) AS position
-        FROM skills WHERE origin_id = ${originId} AND approved_at IS NULL
-      ) WHERE position > ${MAX_UNAPPROVED_VERSIONS})`,
-  );
+  const nothing = { bytes: null, definition: null, recipeSha256: null };
+  const unapproved = sql`SELECT rowid AS id, rejected_at, row_number() OVER (
+      PARTITION BY scope, name ORDER BY last_seen_at DESC, first_seen_at DESC, tool_sha256
+    ) AS position
+    FROM skills WHERE origin_id = ${originId} AND approved_at IS NULL AND (rejected_at IS NULL OR bytes IS NOT NULL)`;
+  const rejected = sql`SELECT rowid AS id, row_number() OVER (
+      PARTITION BY scope, name ORDER BY rejected_at DESC, last_seen_at DESC, tool_sha256
+    ) AS position
+    FROM skills WHERE origin_id = ${originId} AND rejected_at IS NOT NULL`;
+  const isSurplus = sql`position > ${MAX_UNAPPROVED_VERSIONS}`;
+  await registry.batch([
+    registry
+      .update(skills)
+      .set(nothing)
+      .where(sql`rowid IN (SELECT id FROM (${unapproved}) WHERE ${isSurplus} AND rejected_at IS NOT NULL)`),
+    // No rejection has bytes among the surplus any more, so that it takes no place from the versions that wait.
+    registry
+      .delete(skills)
+      .where(sql`rowid IN (SELECT id FROM (${unapproved}) WHERE ${isSurplus} AND rejected_at IS NULL)`),
+    registry
+      .delete(skills)
+      .where(sql`rowid IN (SELECT id FROM (${rejected}) WHERE position > ${MAX_REJECTED_VERSIONS})`),
+  ]);
   const surplus = sql`SELECT id FROM (${byImportance(originId)}) WHERE bytes_so_far > ${MAX_ORIGIN_BYTES}`;
   const [first] = await registry.all<{ id: number }>(sql`${surplus} LIMIT 1`);
   if (first !== undefined) {
-    const nothing = { bytes: null, definition: null, recipeSha256: null };
     await registry.batch([
       registry.update(skills).set(nothing).where(sql`rowid IN (${surplus})`),
       registry.delete(skills).where(
-        sql`${skills.originId} = ${originId} AND ${skills.approvedAt} IS NULL AND ${skills.bytes} IS NULL
+        sql`${skills.originId} = ${originId} AND ${skills.approvedAt} IS NULL AND ${skills.rejectedAt} IS NULL AND ${skills.bytes} IS NULL
           AND ${skills.lastSeenAt} <> (SELECT coalesce(probed_at, 0) FROM ${origins} WHERE id = ${originId})`,
       ),
     ]);

@@ -8,7 +8,7 @@ import { RegistryError } from "./errors.ts";
 import { forgetSurplus, namedArtifacts } from "./kept-versions.ts";
 import { getOrigin, ORIGIN_STEPS, type OriginRow, requireStep, setStatus } from "./origins.ts";
 import { origins } from "./schema.ts";
-import { approveProbed, probedSkills, seeSkills } from "./skills.ts";
+import { approvableProbed, approveProbed, nextApproval, seeSkills } from "./skills.ts";
 
 /**
  * Records that a successful probe saw these skill versions now, with their sources and recipes, and forgets what the origin has too much
@@ -91,7 +91,7 @@ export function requireProbeable(row: OriginRow): void {
 
 /**
  * Makes an origin active and approves exactly the skill versions of the probe recorded at `probedAt`, but for those that an operator
- * rejected; earlier approvals stand as they are.
+ * rejected: each becomes the last approved version of its skill.
  * @throws RegistryError `not_found`, `bad_state`, `probe_changed` (another probe was recorded since), `no_skills`.
  */
 export function activateOrigin(registry: Registry, acting: Acting, id: string, probedAt: number): Promise<OriginRow> {
@@ -101,15 +101,15 @@ export function activateOrigin(registry: Registry, acting: Acting, id: string, p
     if (row.probedAt !== probedAt) {
       throw new RegistryError("probe_changed", "Another probe was recorded since; review it before you activate.", id);
     }
-    const probed = await probedSkills(registry, id, probedAt);
-    const approved = probed.filter(({ rejectedAt }) => rejectedAt === null);
+    const approved = await approvableProbed(registry, id, probedAt);
     if (approved.length === 0) {
       throw new RegistryError("no_skills", "The latest probe found no skill that could be approved.", id);
     }
+    const approvedAt = await nextApproval(registry, id, acting.now);
     const next: OriginRow = { ...row, status: ORIGIN_STEPS.activate.to, updatedAt: acting.now };
     return {
       result: next,
-      writes: [setStatus(registry, next), approveProbed(registry, acting, id, probedAt)],
+      writes: [setStatus(registry, next), approveProbed(registry, acting.actor, id, probedAt, approvedAt)],
       audit: {
         action: ORIGIN_STEPS.activate.action,
         subject: id,

@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, max, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
 import type { JsonObject } from "../../core/json.ts";
 import type { SkillId } from "../../core/skill.ts";
 import { type AuditAction, mutate } from "./audit.ts";
@@ -6,6 +6,7 @@ import { type Acting, type Registry, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { getOrigin, NEXT_POLICY_VERSION, type OriginRow } from "./origins.ts";
 import { origins, revocations, skills } from "./schema.ts";
+import { nextApproval } from "./skills.ts";
 
 /** One version of one skill, as an operator names it. */
 export interface VersionName extends SkillId {
@@ -40,12 +41,7 @@ export function approveVersions(
     if (revoked !== undefined) {
       throw new RegistryError("hash_revoked", `The hash ${revoked.subject} is revoked: ${revoked.reason}`, revoked.id);
     }
-    const [newest] = await registry
-      .select({ at: max(skills.approvedAt) })
-      .from(skills)
-      .where(eq(skills.originId, originId));
-    // Strictly later than any approval before, since the newest one is what is held.
-    const approvedAt = Math.max(acting.now, (newest?.at ?? 0) + 1);
+    const approvedAt = await nextApproval(registry, originId, acting.now);
     return { approvedAt, approvedBy: acting.actor, rejectedAt: null, rejectedBy: null, note };
   });
 }

@@ -1,13 +1,15 @@
-import { and, asc, eq, isNull, sql } from "drizzle-orm";
+import { and, asc, eq, max, sql } from "drizzle-orm";
 import type { ReleaseSkill } from "../../core/discovery/release.ts";
 import type { SkillId } from "../../core/skill.ts";
 import { storedBytes } from "./artifacts.ts";
-import type { Acting, Registry, Statement } from "./database.ts";
+import type { Registry, Statement } from "./database.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { skills } from "./schema.ts";
 
 /** Text of one parameter; D1 caps it at 2 MB. A definition has at most 256 KiB (`MAX_DEFINITION_BYTES`), twice that when quoted. */
 const PARAMETER_BYTES = 1_048_576;
+
+const IN_ORDER = [asc(skills.scope), asc(skills.name), asc(skills.toolSha256)];
 
 /** One version of one skill that a probe has seen. */
 export interface SkillVersion extends SkillId {
@@ -125,7 +127,7 @@ export async function probedSkills(
     .select()
     .from(skills)
     .where(and(eq(skills.originId, originId), eq(skills.lastSeenAt, probedAt)))
-    .orderBy(asc(skills.scope), asc(skills.name), asc(skills.toolSha256));
+    .orderBy(...IN_ORDER);
   return rows.map(toVersion);
 }
 
@@ -147,28 +149,62 @@ export async function listSkills(
           : sql`(${skills.scope}, ${skills.name}, ${skills.toolSha256}) > (${after[0]}, ${after[1]}, ${after[2]})`,
       ),
     )
-    .orderBy(asc(skills.scope), asc(skills.name), asc(skills.toolSha256))
+    .orderBy(...IN_ORDER)
     .limit(request.limit + 1);
   const page = toPage(rows, request.limit, (row): SkillKey => [row.scope, row.name, row.toolSha256]);
   return { items: page.items.map(toVersion), nextCursor: page.nextCursor };
 }
 
+/** A condition on {@link skills}: activation may approve this version. The same bytes under another name stay rejected. */
+function isApprovable(originId: string) {
+  return sql`${skills.rejectedAt} IS NULL AND (${skills.approvedAt} IS NOT NULL OR ${skills.toolSha256} NOT IN (
+    SELECT other.tool_sha256 FROM skills AS other WHERE other.origin_id = ${originId} AND other.rejected_at IS NOT NULL))`;
+}
+
+/** Of the versions that the probe at `probedAt` saw, those that {@link approveProbed} would approve. */
+export async function approvableProbed(
+  registry: Registry,
+  originId: string,
+  probedAt: number,
+): Promise<readonly SkillVersion[]> {
+  const rows = await registry
+    .select()
+    .from(skills)
+    .where(isProbedAndApprovable(originId, probedAt))
+    .orderBy(...IN_ORDER);
+  return rows.map(toVersion);
+}
+
 /**
- * Statement: approves the versions that the probe at `probedAt` saw. A version approved before keeps its first approval, a rejected one
- * its rejection.
+ * Statement: makes the versions that the probe at `probedAt` saw the last approved ones of their skills, those approved before too. What an
+ * operator rejected stays rejected.
+ *
+ * @param approvedAt of {@link nextApproval}.
  */
-export function approveProbed(registry: Registry, acting: Acting, originId: string, probedAt: number) {
+export function approveProbed(
+  registry: Registry,
+  actor: string,
+  originId: string,
+  probedAt: number,
+  approvedAt: number,
+) {
   return registry
     .update(skills)
-    .set({ approvedAt: acting.now, approvedBy: acting.actor })
-    .where(
-      and(
-        eq(skills.originId, originId),
-        eq(skills.lastSeenAt, probedAt),
-        isNull(skills.approvedAt),
-        isNull(skills.rejectedAt),
-      ),
-    );
+    .set({ approvedAt, approvedBy: actor })
+    .where(isProbedAndApprovable(originId, probedAt));
+}
+
+function isProbedAndApprovable(originId: string, probedAt: number) {
+  return and(eq(skills.originId, originId), eq(skills.lastSeenAt, probedAt), isApprovable(originId));
+}
+
+/** A moment strictly later than every approval of the origin before, since the newest one of a skill is what is held. */
+export async function nextApproval(registry: Registry, originId: string, now: number): Promise<number> {
+  const [newest] = await registry
+    .select({ at: max(skills.approvedAt) })
+    .from(skills)
+    .where(eq(skills.originId, originId));
+  return Math.max(now, (newest?.at ?? 0) + 1);
 }
 
 /** @throws nothing: a version that was never seen, or is forgotten, is `null`. */

@@ -5,6 +5,7 @@ import type { CallReport } from "../core/serve.ts";
 import { createProvider } from "../core/serve.ts";
 import { VERSION } from "../core/version.ts";
 import { attestationsHeader, whyNone } from "./admitted.ts";
+import { confirmClient } from "./auth/authenticate.ts";
 import { rateHeaders, takeCall } from "./auth/limit.ts";
 import { policyOf } from "./auth/policy.ts";
 import { GatewayError } from "./errors.ts";
@@ -67,26 +68,36 @@ export const chooseOrigin: Step = (c) => {
 
 /** Lets the client through to origins that are active and granted to it; to all others it is told the same thing. */
 export const requireGrant: Step = async (c) => {
-  const policy = policyOf(c.env.DB);
-  const found = await c.get("log").time("policy", () => policy.grant(c.get("client"), c.get("origin"), moment(c)));
-  if (found === null) throw new GatewayError("origin_forbidden");
-  c.set("originPolicy", found);
+  await c.get("log").time("policy", () => findGrant(c));
+  const { originId } = c.get("originPolicy");
   const now = Date.now();
-  if (isCallDue(found.originId, now)) c.executionCtx.waitUntil(noteCall(c.env.DB, found.originId, now));
+  if (isCallDue(originId, now)) c.executionCtx.waitUntil(noteCall(c.env.DB, originId, now));
   return undefined;
 };
 
-/** Gets the origin's release: from memory, or from its hub. */
+async function findGrant(c: Context<GatewayContext>): Promise<void> {
+  const found = await policyOf(c.env.DB).grant(c.get("client"), c.get("origin"), moment(c));
+  if (found === null) throw new GatewayError("origin_forbidden");
+  c.set("originPolicy", found);
+}
+
+/** Gets the origin's release: from memory, or from its hub. What was decided while it waited for others counts. */
 export const fetchRelease: Step = async (c) => {
   const log = c.get("log");
   log.discovery = "miss";
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+  const askedAt = Date.now();
   try {
     const { state, release } = await log.time("release", () => releases.get(c.env, c.get("origin"), waitUntil));
     log.discovery = state;
     c.set("release", release);
   } finally {
     c.get("answerHeaders").push(["X-Gw-Discovery", log.discovery]);
+  }
+  // The clock stands still while all is in memory. A discovery may take longer than policy may be old.
+  if (Date.now() !== askedAt) {
+    await confirmClient(c);
+    await findGrant(c);
   }
   return undefined;
 };

@@ -17,6 +17,8 @@ export interface RequestVariables {
   requestId: string;
   log: RequestLog;
   settings: Settings;
+  /** Of the bearer token. */
+  tokenSha256: string;
   client: ClientPolicy;
   message: Message;
   origin: CanonicalOrigin;

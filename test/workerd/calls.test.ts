@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
-import { addClient, addOrigin, callTool, env, mcp, migrate, result, rpc, send } from "./gateway-fixture.ts";
+import { addClient, addOrigin, callTool, env, mcp, migrate, result, rpc, seen, send } from "./gateway-fixture.ts";
 
 beforeAll(migrate);
 
@@ -172,6 +172,21 @@ describe("policy", () => {
     expect((await rpc(mcp(origin), "ping", { token })).status).toBe(200);
     forgetPolicy();
     expect((await rpc(mcp(origin), "ping", { token })).status).toBe(401);
+  });
+
+  it.each([
+    ["a token that was revoked", "UPDATE client_tokens SET revoked_at = 1 WHERE client_id = ?1", 401],
+    ["an origin that was suspended", "UPDATE origins SET status = 'suspended' WHERE id = ?2", 403],
+  ])("is asked again after a discovery: %s meanwhile is refused", async (_what, statement, status) => {
+    const { token, id } = await addClient();
+    const { origin, host, id: originId } = await addOrigin("lazy");
+    const waiting = rpc(mcp(origin), "tools/list", { token });
+    for (let i = 0; i < 100 && (await seen(host, "/llms.txt")) === 0; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await env.DB.prepare(`${statement} AND (?1 = ?1 OR ?2 = ?2)`).bind(id, originId).run();
+    forgetPolicy();
+    expect((await waiting).status).toBe(status);
   });
 
   it("costs no read of D1 when warm", async () => {

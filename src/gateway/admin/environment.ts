@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { forgetPolicy } from "../auth/policy.ts";
 import type { Env } from "../env.ts";
 import type { ChainHead } from "../registry/audit.ts";
 import { noteRow as noteAuditRow } from "../registry/audit-witness.ts";
@@ -15,8 +16,11 @@ export interface AdminVariables extends Pick<RequestVariables, "requestId" | "lo
 export type AdminEnv = { Bindings: Env; Variables: AdminVariables };
 export type AdminContext = Context<AdminEnv>;
 
-/** The mutation's author, request and moment. */
+/** The mutation's author, request and moment. Once written it is in force here, before the witness of the audit log has answered. */
 export function actingNow(c: AdminContext): Acting {
-  const noteRow = (row: ChainHead) => noteAuditRow(c.env, row);
+  const noteRow = (row: ChainHead) => {
+    forgetPolicy();
+    return noteAuditRow(c.env, row);
+  };
   return { actor: c.get("actor"), requestId: c.get("requestId"), now: Date.now(), noteRow };
 }

@@ -18,7 +18,10 @@ export const authenticate: Step = async (c) => {
     const now = Date.now();
     const policy = policyOf(c.env.DB);
     const used = usedHeaders.get(header);
-    if (used !== undefined && policy.knows(used, now)) return known(await policy.client(used, moment(c)));
+    if (used !== undefined && policy.knows(used, now)) {
+      c.set("tokenSha256", used);
+      return known(await policy.client(used, moment(c)));
+    }
     const address = clientAddress(c.req.raw.headers);
     const limit = c.get("settings").authFailuresPerMinute;
     const token = parseBearer(header);
@@ -29,6 +32,7 @@ export const authenticate: Step = async (c) => {
       junkFailures.record(address, now);
       throw new GatewayError("unauthorized");
     }
+    c.set("tokenSha256", sha256);
     if (policy.knows(sha256, now)) {
       const client = known(await policy.client(sha256, moment(c)));
       usedHeaders.set(header, sha256);
@@ -57,6 +61,11 @@ async function importedToken(header: string, { imported }: PolicyCache, moment: 
   if (token === null) return null;
   const sha256 = await tokenSha256(token);
   return hashes.has(sha256) ? sha256 : null;
+}
+
+/** Asks the policy once more for the client of a request that has waited: its token may have been revoked meanwhile. */
+export async function confirmClient(c: Parameters<Step>[0]): Promise<void> {
+  c.set("client", known(await policyOf(c.env.DB).client(c.get("tokenSha256"), moment(c))));
 }
 
 /**

@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { withDeadline } from "../deadline.ts";
 import { GatewayError } from "../errors.ts";
+import { describeFailure } from "../log.ts";
 import { LruCache } from "../lru.ts";
 import { openRegistry } from "../registry/database.ts";
 import { clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
@@ -190,7 +191,7 @@ export class PolicyCache {
     if (entry !== undefined && age <= POLICY_FRESH_MS) {
       if (age > REFRESH_AHEAD_MS && now - entry.refreshStartedAt > READ_TIMEOUT_MS && now >= this.#outageUntil) {
         entry.refreshStartedAt = now;
-        moment.waitUntil(this.#read(look, keep, read, moment).catch(() => {}));
+        moment.waitUntil(this.#read(look, keep, read, moment).catch(noteFailedRefresh));
       }
       return entry.value;
     }
@@ -223,6 +224,11 @@ export class PolicyCache {
       throw error;
     }
   }
+}
+
+/** What is in memory is served on, until it is too old. */
+function noteFailedRefresh(error: unknown): void {
+  console.warn(JSON.stringify({ event: "policy_not_refreshed", error: describeFailure(error) }));
 }
 
 /** Reads policy from D1: one query for a token with its client, one for an origin with the client's grant. */

@@ -25,7 +25,7 @@ type Deciding = ReturnType<PolicyCache["originNow"]>;
 
 export interface Completed {
   readonly release: Release;
-  /** Signatures are left for the next discovery. */
+  /** Something is left for the next discovery: signatures, or all of it while the database does not answer. */
   readonly isPartial: boolean;
 }
 
@@ -65,7 +65,7 @@ export class TrustedRelease {
         : await this.#complete(discovered, previous, decided);
     } catch (error) {
       console.warn(JSON.stringify({ event: "trust_not_read", error: describeFailure(error) }));
-      return { release: previous === null ? discovered : carryOver(discovered, previous), isPartial: false };
+      return { release: previous === null ? discovered : carryOver(discovered, previous), isPartial: true };
     }
   }
 

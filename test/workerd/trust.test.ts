@@ -1,12 +1,13 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Sha256Hex } from "../../src/core/integrity.ts";
 import { forgetPolicy, PolicyCache } from "../../src/gateway/auth/policy.ts";
 import { forgetHeldReleases } from "../../src/gateway/durable/origin-hub.ts";
-import { origins, verdicts } from "../../src/gateway/registry/schema.ts";
+import { origins, skills, verdicts } from "../../src/gateway/registry/schema.ts";
 import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
+import { reconsiderHub } from "../../src/gateway/releases/hub-client.ts";
 import { releases } from "../../src/gateway/releases/release-cache.ts";
 import { addClient, become, env, mcp, migrate, rpc } from "./gateway-fixture.ts";
 import {
@@ -268,6 +269,25 @@ describe("what is held", () => {
     expect(await publisher.recipes()).toEqual(["skill://s"]);
     pass(86_400_000);
     expect(state(await publisher.list())).toEqual([502, "miss"]);
+  });
+
+  it("follows a rejection also while the origin is down: the version approved before is served again", async () => {
+    const { publisher } = await held();
+    const second = skill("second");
+    await approve(publisher.id, second, 2);
+    pass(105_001);
+    expect(await publisher.value("s")).toBe("second");
+    await become(publisher.host, "down");
+    await drizzle(env.DB)
+      .update(skills)
+      .set({ approvedAt: null })
+      .where(and(eq(skills.originId, publisher.id), eq(skills.toolSha256, await hashOf(second))));
+    await movePolicy(publisher.id);
+    expect(await publisher.value("s")).toBe("no_skills");
+    await reconsiderHub(env, publisher.origin);
+    pass(15_001);
+    await publisher.value("s");
+    expect(await publisher.value("s")).toBe("first");
   });
 
   it("does not bring back what the origin withdrew before it went down", async () => {

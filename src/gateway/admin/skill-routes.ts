@@ -1,20 +1,26 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { decodeExactly, IntegrityError, sha256Hex } from "../../core/integrity.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { SkillId, ToolDefinition } from "../../core/skill.ts";
 import { forgetPolicy } from "../auth/policy.ts";
+import { withDeadline } from "../deadline.ts";
+import { describeFailure } from "../log.ts";
 import { readArtifact } from "../registry/artifacts.ts";
 import type { Registry } from "../registry/database.ts";
 import { RegistryError } from "../registry/errors.ts";
 import { getOrigin } from "../registry/origins.ts";
 import { approveVersions, lastApproved, rejectVersions } from "../registry/reviews.ts";
 import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/skills.ts";
-import { type AdminEnv, actingNow } from "./environment.ts";
+import { reconsiderHub } from "../releases/hub-client.ts";
+import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
 import { hiddenCharacters, MAX_HIDDEN_KINDS } from "./hidden-characters.ts";
 import { body, Hash, json, Note, ofOrigin, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
 import { SkillVersionBody, showVersion } from "./skill-shape.ts";
 import { diffSources, MAX_CHANGED_LINES, MAX_COMPARED_LINES, MAX_LINE_CHARS, MAX_SHOWN_LINES } from "./source-diff.ts";
 
 const MAX_REVIEWED = 256;
+/** The hub may be in the middle of a discovery. */
+const HUB_WAIT_MS = 2_000;
 const MAX_SKILL_NAME_CHARS = 256;
 
 const SkillName = z
@@ -140,7 +146,7 @@ const approve = createRoute({
   tags,
   summary: "Approve skill versions",
   description:
-    "Each becomes the last approved version of its skill. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`, `not_stored`, `hash_revoked`.",
+    "Each becomes the last approved version of its skill. The origin's status stays. In force within 5 seconds; a version that the origin no longer publishes is served within about 20. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`, `not_stored`, `hash_revoked`.",
   request: { params: ofOrigin, body: body(Review) },
   responses: { 204: { description: "Approved, all of them." }, ...problems },
 });
@@ -151,7 +157,7 @@ const reject = createRoute({
   tags,
   summary: "Reject skill versions",
   description:
-    "An approval is withdrawn, and activation approves none of them. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`.",
+    "An approval is withdrawn, and activation approves none of them. In force within 5 seconds; the version approved before is served within about 20. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`.",
   request: { params: ofOrigin, body: body(Review) },
   responses: { 204: { description: "Rejected, all of them." }, ...problems },
 });
@@ -187,16 +193,29 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
   });
   app.openapi(approve, async (c) => {
     const { skills, note = null } = c.req.valid("json");
-    await approveVersions(c.get("registry"), actingNow(c), c.req.valid("param").id, skills, note);
-    forgetPolicy();
+    const { id } = c.req.valid("param");
+    await approveVersions(c.get("registry"), actingNow(c), id, skills, note);
+    await tellHub(c, id);
     return c.body(null, 204);
   });
   app.openapi(reject, async (c) => {
     const { skills, note = null } = c.req.valid("json");
-    await rejectVersions(c.get("registry"), actingNow(c), c.req.valid("param").id, skills, note);
-    forgetPolicy();
+    const { id } = c.req.valid("param");
+    await rejectVersions(c.get("registry"), actingNow(c), id, skills, note);
+    await tellHub(c, id);
     return c.body(null, 204);
   });
+}
+
+/** The decision stands whether the hub hears of it or not: its next discovery asks anyway. */
+async function tellHub(c: AdminContext, id: string): Promise<void> {
+  forgetPolicy();
+  try {
+    const { origin } = await getOrigin(c.get("registry"), id);
+    await withDeadline(reconsiderHub(c.env, origin as CanonicalOrigin), HUB_WAIT_MS);
+  } catch (error) {
+    console.warn(JSON.stringify({ event: "hub_not_told", origin: id, error: describeFailure(error) }));
+  }
 }
 
 async function readVersion(

@@ -121,6 +121,12 @@ export class OriginHub extends DurableObject<Env> {
     await this.#refreshBeyond(KEEP_WARM_MS, origin);
   }
 
+  /** Takes what is held to the operator's latest decisions, without asking the origin: after an approval or a rejection. */
+  async reconsider(origin: CanonicalOrigin): Promise<void> {
+    await this.#flight;
+    await this.#reconsider(origin);
+  }
+
   /** Keeps the release warm, and goes on reading what was deferred. */
   override async alarm(): Promise<void> {
     this.#warmth.rang();
@@ -201,6 +207,23 @@ export class OriginHub extends DurableObject<Env> {
     this.#failed = failed;
   }
 
+  /** Which versions are held follows from the approvals, also while the origin fails. Never rejects. */
+  async #reconsider(origin: CanonicalOrigin): Promise<void> {
+    const failed = this.#failed;
+    try {
+      const previous = this.#previous();
+      if (previous === null) return;
+      const { release } = await this.#trusted.complete(previous, previous, this.#trusted.decide(origin));
+      const packed = await packRelease(release);
+      // What a discovery brought meanwhile is as new.
+      if (this.#held?.fetchedAt !== packed.fetchedAt || this.#held.version === packed.version) return;
+      this.#keep(packed);
+      this.#failed = failed;
+    } catch (error) {
+      console.error(JSON.stringify({ event: "release_not_reconsidered", error: String(error) }));
+    }
+  }
+
   /** Joins the discovery under way, or starts one. Inside one object, requests may await each other's work. */
   #refresh(origin: CanonicalOrigin): Promise<Outcome> {
     this.#flight ??= this.#discover(origin).finally(() => {
@@ -230,6 +253,8 @@ export class OriginHub extends DurableObject<Env> {
         this.#warmth.noteWithdrawal(true);
       } else if (this.#held === null && !this.#warmth.isWithdrawn) {
         await this.#restore(origin);
+      } else {
+        await this.#reconsider(origin);
       }
       this.#arm(KEEP_WARM_MS);
       return { ok: false, failure };

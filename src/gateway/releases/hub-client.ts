@@ -68,8 +68,17 @@ export function wakeHub(env: Env, origin: CanonicalOrigin): Promise<void> {
   return ask(env, origin, (hub) => hub.wake(origin));
 }
 
+/**
+ * Has the hub take what it holds to the operator's latest decisions.
+ *
+ * @throws {GatewayError} `discovery_failed` where the hub does not answer.
+ */
+export function reconsiderHub(env: Env, origin: CanonicalOrigin): Promise<void> {
+  return ask(env, origin, (hub) => hub.reconsider(origin));
+}
+
 /** The hub's methods as a caller sees them; the platform's own type of a stub recurses without end on JSON values. */
-type HubStub = Pick<OriginHub, "get" | "probe" | "wake">;
+type HubStub = Pick<OriginHub, "get" | "probe" | "reconsider" | "wake">;
 
 async function ask<T>(env: Env, origin: CanonicalOrigin, question: (hub: HubStub) => Promise<T>): Promise<T> {
   try {

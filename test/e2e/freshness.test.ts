@@ -96,13 +96,8 @@ describe("two isolates that share hubs and a database", () => {
     await gateways.administer("PATCH", `/clients/${client.id}`, { grants: [granted.id, suspended.id] });
     await gateways.administer("DELETE", `/clients/${client.id}/tokens/${lost.id}`);
     await gateways.administer("PATCH", `/origins/${enforcing.id}`, { attestationMode: "enforcing" });
-    await gateways.execute(
-      "INSERT INTO revocations (id, kind, subject, reason, revoked_at, revoked_by) VALUES ('rvk_1', 'hash', ?, '-', 1, '-')",
-      createHash("sha256").update(toolFile("once", "return 1;")).digest("hex"),
-    );
-    await gateways.execute(
-      "INSERT INTO trust_state (id, version) VALUES (1, 1) ON CONFLICT DO UPDATE SET version = version + 1",
-    );
+    const subject = createHash("sha256").update(toolFile("once", "return 1;")).digest("hex");
+    await gateways.administer("POST", "/revocations", { kind: "hash", subject, reason: "It leaks." });
     await gateways.administer("POST", `/origins/${suspended.id}/suspend`);
     const late = await issue();
     await wait(POLICY_BOUND_MS);

@@ -2,15 +2,16 @@ import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { GatewayError } from "../errors.ts";
 import type { ChainHead } from "../registry/audit.ts";
 import { CHAIN_START, VERIFY_ROWS, verifyChain } from "../registry/audit-verify.ts";
-import { readNoted } from "../registry/audit-witness.ts";
+import { noteRow, readNoted } from "../registry/audit-witness.ts";
 import { encodeCursor } from "../registry/page.ts";
 import type { AdminEnv } from "./environment.ts";
 import { json, Moment, PageQuery, pageRequest, problems } from "./shapes.ts";
 
 const Verification = z
   .object({
-    status: z.enum(["intact", "broken"]).openapi({
-      description: "intact: all rows up to `verifiedTo`; follow `nextCursor` for the rest.",
+    status: z.enum(["intact", "unwitnessed", "broken"]).openapi({
+      description:
+        "Of the rows of this page, up to `verifiedTo`; follow `nextCursor` for the rest. intact: each is as the witness noted it. unwitnessed: all fit the chain, but the witness did not note those in `unnoted`.",
     }),
     verifiedTo: z.int().openapi({ description: "The last row found to be as it was written; 0: none." }),
     broken: z
@@ -60,10 +61,17 @@ export function addAuditVerifyRoute(app: OpenAPIHono<AdminEnv>): void {
       }
     };
     const { verified, broken, head, unnoted, isLast } = await verifyChain(c.get("registry"), from, noted);
-    const status: "intact" | "broken" = broken === null ? "intact" : "broken";
+    // The first use after an upgrade from a version without a witness: from here on nothing of what is there changes unseen.
+    if (head === null && isLast && broken === null && verified.seq > 0) await noteRow(c.env, verified, null);
+    const status = statusOf(broken !== null, unnoted.length);
     const nextCursor = isLast ? null : encodeCursor([verified.seq, verified.hash]);
     return c.json({ status, verifiedTo: verified.seq, broken, head, unnoted: [...unnoted], nextCursor }, 200);
   });
+}
+
+function statusOf(isBroken: boolean, unnoted: number): "intact" | "unwitnessed" | "broken" {
+  if (isBroken) return "broken";
+  return unnoted === 0 ? "intact" : "unwitnessed";
 }
 
 type ChainKey = readonly [seq: number, hash: string];

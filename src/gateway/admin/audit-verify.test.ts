@@ -5,7 +5,7 @@ import { signedText } from "../durable/audit-head.ts";
 import { type AuditRow, auditHash } from "../registry/audit.ts";
 import { VERIFY_ROWS } from "../registry/audit-verify.ts";
 import { auditLog } from "../registry/schema.ts";
-import { call, freshDatabase, register, registry, testEnv, verifiedChain } from "./fixture.ts";
+import { call, forgetNotedRows, freshDatabase, register, registry, testEnv, verifiedChain } from "./fixture.ts";
 
 const rows = () => registry.select().from(auditLog).orderBy(asc(auditLog.seq));
 const verify = async () => (await call("GET", "/audit/verify")).body;
@@ -88,21 +88,39 @@ describe("GET /audit/verify", () => {
     expect(await broken()).toEqual({ seq: -1, reason: "unexpected_row" });
   });
 
-  it("names a row put between others, and counts one put at the end that fits", async () => {
+  it("counts a row put at the end that fits, and does not call it intact", async () => {
     const last = await row(5);
     await registry.insert(auditLog).values(await forged({ ...last, seq: 6, prevHash: last.hash }));
-    expect(await verify()).toMatchObject({ status: "intact", verifiedTo: 6, unnoted: [6], head: { seq: 5 } });
+    expect(await verify()).toMatchObject({ status: "unwitnessed", verifiedTo: 6, unnoted: [6], head: { seq: 5 } });
     await register("https://after.example");
-    expect(await verify()).toMatchObject({ status: "intact", verifiedTo: 7, unnoted: [6], head: { seq: 7 } });
-    // Between: the rows after it move up by one.
-    await testEnv.DB.prepare("UPDATE audit_log SET seq = seq + 100 WHERE seq > 2").run();
-    await testEnv.DB.prepare("UPDATE audit_log SET seq = seq - 99 WHERE seq > 2").run();
-    const second = await row(2);
-    await registry
-      .insert(auditLog)
-      .values(await forged({ ...second, seq: 3, prevHash: second.hash, actor: "x" }))
-      .catch(() => {});
-    expect((await broken())?.seq).toBe(3);
+    expect(await verify()).toMatchObject({ status: "unwitnessed", verifiedTo: 7, unnoted: [6], head: { seq: 7 } });
+  });
+
+  it("names a row put between others, though all rows after it were made to fit", async () => {
+    const tail = (await rows()).filter(({ seq }) => seq > 2);
+    await testEnv.DB.prepare("DELETE FROM audit_log WHERE seq > 2").run();
+    let before = await row(2);
+    for (const [i, one] of [{ ...before, actor: "somebody" }, ...tail].entries()) {
+      before = await forged({ ...one, seq: 3 + i, prevHash: before.hash });
+      await registry.insert(auditLog).values(before);
+    }
+    expect((await rows()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await broken()).toEqual({ seq: 3, reason: "other_than_noted" });
+  });
+
+  it("after an upgrade from a version without a witness, notes where the log stood at the first use of it", async () => {
+    for (const use of [verify, () => register("https://new.example")]) {
+      await forgetNotedRows();
+      const { seq } = (await rows()).at(-1) ?? { seq: 0 };
+      await use();
+      expect(await verify()).toMatchObject({ status: "unwitnessed", broken: null });
+      // Whoever changes what was there before, and all after it, is found.
+      const kept = await row(seq);
+      const changed = await forged({ ...kept, actor: "somebody" });
+      await registry.update(auditLog).set(changed).where(eq(auditLog.seq, seq));
+      expect(await broken()).toEqual({ seq, reason: "other_than_noted" });
+      await registry.update(auditLog).set(kept).where(eq(auditLog.seq, seq));
+    }
   });
 
   it("goes through more rows than one page verifies", async () => {
@@ -128,9 +146,9 @@ describe("GET /audit/verify", () => {
     const columns = Array.from({ length: 9 }, (_, i) => `value ->> ${i}`).join(", ");
     await testEnv.DB.prepare(`INSERT INTO audit_log SELECT ${columns} FROM json_each(?)`).bind(values).run();
     const first = await verify();
-    expect(first).toMatchObject({ status: "intact", verifiedTo: VERIFY_ROWS });
+    expect(first).toMatchObject({ status: "unwitnessed", verifiedTo: VERIFY_ROWS });
     const rest = (await call("GET", `/audit/verify?cursor=${first.nextCursor}`)).body;
-    expect(rest).toMatchObject({ status: "intact", verifiedTo: VERIFY_ROWS + 3, nextCursor: null });
+    expect(rest).toMatchObject({ status: "unwitnessed", verifiedTo: VERIFY_ROWS + 3, nextCursor: null });
     await testEnv.DB.prepare("UPDATE audit_log SET actor = 'x' WHERE seq = ?")
       .bind(VERIFY_ROWS + 1)
       .run();
@@ -153,6 +171,6 @@ describe("GET /audit/verify", () => {
       code: "policy_unavailable",
     });
     expect((await call("POST", "/origins", { origin: "https://b.example" }, { bindings })).status).toBe(201);
-    expect(await verify()).toMatchObject({ status: "intact", verifiedTo: 6, unnoted: [6], head: { seq: 5 } });
+    expect(await verify()).toMatchObject({ status: "unwitnessed", verifiedTo: 6, unnoted: [6], head: { seq: 5 } });
   });
 });

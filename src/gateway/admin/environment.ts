@@ -18,9 +18,9 @@ export type AdminContext = Context<AdminEnv>;
 
 /** The mutation's author, request and moment. Once written it is in force here, before the witness of the audit log has answered. */
 export function actingNow(c: AdminContext): Acting {
-  const noteRow = (row: ChainHead) => {
+  const noteRow = (row: ChainHead, before: ChainHead | null) => {
     forgetPolicy();
-    return noteAuditRow(c.env, row);
+    return noteAuditRow(c.env, row, before);
   };
   return { actor: c.get("actor"), requestId: c.get("requestId"), now: Date.now(), noteRow };
 }

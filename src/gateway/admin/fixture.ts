@@ -51,7 +51,7 @@ export async function freshDatabase(): Promise<void> {
 }
 
 /** A database that begins anew is another one to the witness of its audit chain. */
-async function forgetNotedRows(): Promise<void> {
+export async function forgetNotedRows(): Promise<void> {
   const { AUDIT_HEAD } = testEnv;
   await runInDurableObject(AUDIT_HEAD.get(AUDIT_HEAD.idFromName("audit")), (_, state) => {
     state.storage.sql.exec("DELETE FROM noted");

@@ -27,6 +27,7 @@ import {
   pageOf,
   pageRequest,
   problems,
+  Reason,
 } from "./shapes.ts";
 
 const AttestationMode = z.enum(["off", "advisory", "enforcing"], { error: "must be off, advisory, enforcing or null" });
@@ -78,6 +79,8 @@ const Activation = z
     }),
   })
   .openapi("Activation");
+
+const Suspension = z.strictObject({ reason: Reason.optional() }).openapi("Suspension");
 
 const tags = ["origins"];
 
@@ -149,8 +152,8 @@ const suspend = createRoute({
   tags,
   summary: "Suspend an active origin",
   description:
-    "No client may call it until it is activated again. In force within 5 seconds. Problems: `not_found`, `bad_state`.",
-  request: { params: ofOrigin },
+    "No client may call it until it is activated again. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
+  request: { params: ofOrigin, body: { required: false, content: { "application/json": { schema: Suspension } } } },
   responses: { 200: json("The origin, suspended.", OriginBody), ...problems },
 });
 
@@ -160,8 +163,8 @@ const revoke = createRoute({
   tags,
   summary: "Revoke an origin for ever",
   description:
-    "Final: it can never be activated, probed or registered again. In force within 5 seconds. Problems: `not_found`, `bad_state`.",
-  request: { params: ofOrigin },
+    "Final: it can never be activated, probed or registered again. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
+  request: { params: ofOrigin, body: body(z.strictObject({ reason: Reason })) },
   responses: { 200: json("The origin, revoked.", OriginBody), ...problems },
 });
 
@@ -200,12 +203,22 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
     return c.json(showOrigin(row), 200);
   });
   app.openapi(suspend, async (c) => {
-    const row = await suspendOrigin(c.get("registry"), actingNow(c), c.req.valid("param").id);
+    const row = await suspendOrigin(
+      c.get("registry"),
+      actingNow(c),
+      c.req.valid("param").id,
+      c.req.valid("json").reason ?? null,
+    );
     forgetPolicy();
     return c.json(showOrigin(row), 200);
   });
   app.openapi(revoke, async (c) => {
-    const row = await revokeOrigin(c.get("registry"), actingNow(c), c.req.valid("param").id);
+    const row = await revokeOrigin(
+      c.get("registry"),
+      actingNow(c),
+      c.req.valid("param").id,
+      c.req.valid("json").reason,
+    );
     forgetPolicy();
     return c.json(showOrigin(row), 200);
   });

@@ -16,7 +16,7 @@ async function origin(status: "pending" | "active" | "suspended" | "revoked"): P
   const id = await register(ORIGIN);
   publishers.set(ORIGIN, found(["sum", "a"]));
   await call("POST", `/origins/${id}/probe`);
-  if (status === "revoked") await call("POST", `/origins/${id}/revoke`);
+  if (status === "revoked") await call("POST", `/origins/${id}/revoke`, { reason: "Gone." });
   if (status === "active" || status === "suspended") await call("POST", `/origins/${id}/activate`);
   if (status === "suspended") await call("POST", `/origins/${id}/suspend`);
   return id;
@@ -239,15 +239,33 @@ describe("the states of an origin", () => {
       it(`${target === undefined ? "[code:bad_state] " : ""}${step} of a ${state} one leads to ${target ?? "409"}`, async () => {
         const id = await origin(state);
         const rows = (await call("GET", "/audit")).body.items.length;
-        const { status, body } = await call("POST", `/origins/${id}/${step}`);
+        const { status, body } = await call(
+          "POST",
+          `/origins/${id}/${step}`,
+          step === "activate" ? {} : { reason: " It leaks. " },
+        );
         expect(status).toBe(target === undefined ? 409 : 200);
         if (target === undefined) expect(body).toMatchObject({ code: "bad_state", id });
         else expect(body).toMatchObject({ id, status: target });
         expect((await call("GET", `/origins/${id}`)).body.status).toBe(target ?? state);
-        expect((await call("GET", "/audit")).body.items.length).toBe(rows + (target === undefined ? 0 : 1));
+        const { items } = (await call("GET", "/audit")).body;
+        expect(items.length).toBe(rows + (target === undefined ? 0 : 1));
+        if (target === undefined || step === "activate") return;
+        expect(items[0]).toMatchObject({ action: `origin.${step}`, detail: { from: state, reason: "It leaks." } });
       });
     }
   }
+
+  it("[code:bad_request] revoking wants a reason of at most 1,000 characters, suspending may have one", async () => {
+    const id = await origin("active");
+    for (const body of [{}, { reason: "" }, { reason: " " }, { reason: "x".repeat(1_001) }, { reason: "\u202e" }]) {
+      expect((await call("POST", `/origins/${id}/revoke`, body)).body.errors).toMatchObject([{ field: "reason" }]);
+    }
+    expect((await call("POST", `/origins/${id}/revoke`)).status).toBe(400);
+    expect((await call("POST", `/origins/${id}/suspend`, { reason: "" })).status).toBe(400);
+    expect((await call("POST", `/origins/${id}/suspend`)).status).toBe(200);
+    expect((await call("GET", "/audit")).body.items[0].detail.reason).toBeNull();
+  });
 
   it("[code:bad_state] one of two suspensions at once wins", async () => {
     const id = await origin("active");

@@ -36,12 +36,19 @@ export const ProbeBody = z
           .array(
             z.object({
               attestationId: z.string(),
+              attester: z.string().openapi({ example: "human:ada" }),
+              signedOn: z.string().openapi({ example: "2026-11-30" }),
+              validUntil: z.string(),
+              storedAt: Moment.nullable().openapi({ description: "null: the publisher ships it." }),
               reviewerId: z.string().nullable(),
               standing: z.string().openapi({ example: "unknown_attester" }),
               failure: z.object({ code: z.string(), message: z.string() }).nullable(),
             }),
           )
-          .openapi({ description: "How each attestation of this version counts; at most 100." }),
+          .openapi({
+            description:
+              "How each attestation of this version counts today; at most 100. One is revoked by its id at `/revocations`.",
+          }),
         state: SkillState,
         approvedAt: Moment.nullable().openapi({ description: "When this very version was approved; null: it is not." }),
       }),

@@ -52,7 +52,7 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
       toolSha256: skill.toolSha256,
       recipeSha256: skill.recipe?.sha256 ?? null,
       recipeVerified: skill.recipe?.verified ?? null,
-      ...showJudgement(judgements[i]),
+      ...(judgements[i] ?? UNJUDGED),
       state: stateOf(known.get(keyOf(skill)) ?? UNDECIDED),
       approvedAt: known.get(keyOf(skill))?.approvedAt ?? null,
     })),
@@ -71,22 +71,33 @@ async function judgeFound(
   registry: Registry,
   origin: CanonicalOrigin,
   { skills, attestations, facts }: Extract<Awaited<ReturnType<Prober>>, { ok: true }>,
-): Promise<readonly Judgement[]> {
+): Promise<readonly ReturnType<typeof showJudgement>[]> {
   const evidence: Evidence[] = [
     ...attestations.map((attestation) => ({ attestation, storedAt: null })),
     ...(await attestationsOf(registry, origin)),
   ];
   const judged = skills.map(({ name, toolSha256 }) => ({ origin, name, toolSha256 }));
-  return judge(judged, evidence, await readTrust(registry), Date.now(), facts);
+  const judgements = await judge(judged, evidence, await readTrust(registry), Date.now(), facts);
+  const byId = Map.groupBy(evidence, ({ attestation }) => attestation.id);
+  return judgements.map((judgement) => showJudgement(judgement, byId));
 }
 
-function showJudgement({ verdict, because }: Judgement = { verdict: "unattested", because: [] }) {
-  const shown = because.slice(0, MAX_REASONS).map(({ attestationId, reviewerId, standing, failure }) => ({
-    attestationId,
-    reviewerId,
-    standing,
-    failure: failure === null ? null : { code: failure.code, message: failure.message },
-  }));
+function showJudgement({ verdict, because }: Judgement, evidence: ReadonlyMap<string, readonly Evidence[]>) {
+  const shown = because.slice(0, MAX_REASONS).map(({ attestationId, reviewerId, standing, failure }) => {
+    const same = evidence.get(attestationId) ?? [];
+    const attestation = same[0]?.attestation;
+    return {
+      attestationId,
+      attester: attestation?.attester ?? "",
+      signedOn: attestation?.signedOn ?? "",
+      validUntil: attestation?.validUntil ?? "",
+      // The same one may be shipped and stored.
+      storedAt: same.find(({ storedAt }) => storedAt !== null)?.storedAt ?? null,
+      reviewerId,
+      standing,
+      failure: failure === null ? null : { code: failure.code, message: failure.message },
+    };
+  });
   return { verdict, because: shown };
 }
 
@@ -124,6 +135,7 @@ export async function activateProbed(
   return activateOrigin(registry, actingNow(c), id, probe.probedAt ?? 0);
 }
 
+const UNJUDGED = { verdict: "unattested" as const, because: [] };
 const UNDECIDED = { approvedAt: null, rejectedAt: null };
 
 function emptyAnswer({ id, origin, probedAt }: OriginRow): ProbeAnswer {

@@ -24,7 +24,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: unknown, s
   ["POST", `/origins/org_${ID}/probe`, undefined, 404],
   ["POST", `/origins/org_${ID}/activate`, undefined, 404],
   ["POST", `/origins/org_${ID}/suspend`, undefined, 404],
-  ["POST", `/origins/org_${ID}/revoke`, undefined, 404],
+  ["POST", `/origins/org_${ID}/revoke`, {}, 400],
   ["POST", "/clients", {}, 400],
   ["GET", "/clients", undefined, 200],
   ["GET", `/clients/cli_${ID}`, undefined, 404],

@@ -129,7 +129,7 @@ describe("approving a version of an active origin", () => {
   });
 
   it("[code:bad_state] is refused for a revoked origin, as is rejecting", async () => {
-    await call("POST", `/origins/${id}/revoke`);
+    await call("POST", `/origins/${id}/revoke`, { reason: "Gone." });
     for (const step of ["approve", "reject"]) {
       expect((await call("POST", `/origins/${id}/${step}`, { skills: [version(B)] })).body.code).toBe("bad_state");
     }
@@ -260,7 +260,7 @@ describe("changing how an origin is served", () => {
   });
 
   it("[code:bad_state] is refused for a revoked origin", async () => {
-    await call("POST", `/origins/${id}/revoke`);
+    await call("POST", `/origins/${id}/revoke`, { reason: "Gone." });
     expect((await call("PATCH", `/origins/${id}`, { pin: "off" })).body.code).toBe("bad_state");
   });
 });

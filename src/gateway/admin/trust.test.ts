@@ -224,7 +224,7 @@ describe("storing attestations", () => {
   it("[budget:stored attestations] [code:too_many_attestations] keeps 1,000 of an origin", async () => {
     const rows = Array.from({ length: MAX_STORED_PER_ORIGIN - 1 }, (_, i) => `${i}`);
     await testEnv.DB.prepare(
-      "INSERT INTO attestations SELECT value, ?1, '', '', '', '', '', '{}', 1, '' FROM json_each(?2)",
+      "INSERT INTO attestations SELECT value, ?1, '', '', '', '', '9999-12-31', '{}', 1, '' FROM json_each(?2)",
     )
       .bind(ORIGIN, JSON.stringify(rows))
       .run();
@@ -234,6 +234,17 @@ describe("storing attestations", () => {
       code: "too_many_attestations",
     });
     expect(await store(two.slice(0, 1))).toMatchObject([{ status: "accepted", isNew: true }]);
+    // What has expired or is revoked makes room, and only then goes.
+    const left = async () =>
+      (await testEnv.DB.prepare("SELECT id FROM attestations WHERE length(id) < 64").all<{ id: string }>()).results;
+    await testEnv.DB.prepare("UPDATE attestations SET valid_until = '2020-01-01' WHERE id = '7'").run();
+    await testEnv.DB.prepare(
+      "INSERT INTO revocations (id, kind, subject, reason, revoked_at, revoked_by) VALUES ('rvk_1', 'attestation', '8', '-', 1, '-')",
+    ).run();
+    expect((await left()).length).toBe(MAX_STORED_PER_ORIGIN - 1);
+    expect(await store(two)).toMatchObject([{ isNew: false }, { isNew: true }]);
+    const ids = (await left()).map(({ id }) => id);
+    expect([ids.length, ids.includes("7"), ids.includes("8")]).toEqual([MAX_STORED_PER_ORIGIN - 3, false, false]);
   });
 
   it.each([
@@ -358,6 +369,8 @@ describe("a probe", () => {
     const probe = async () => (await call("POST", `/origins/${origin}/probe`)).body.skills;
     const [sum, other, third] = await probe();
     expect(sum).toMatchObject({ verdict: "attested", because: [{ reviewerId, standing: "attested", failure: null }] });
+    const { attester, signedOn, validUntil } = attestations[0] ?? {};
+    expect(sum.because[0]).toMatchObject({ attester, signedOn, validUntil, storedAt: null });
     expect(other).toMatchObject({ verdict: "invalid", because: [{ failure: { code: "wrong_signature" } }] });
     expect(third).toMatchObject({ verdict: "unattested", because: [] });
     await call("POST", "/revocations", {

@@ -60,8 +60,14 @@ export class AuditHead extends DurableObject<Env> {
   /**
    * Notes a row that was just written, and logs the signed head. What was noted of a row first stays; another hash for the same row is
    * logged as a fork. Notes of mutations that ran at once may come in any order.
+   *
+   * @param before the row before it, noted too where nothing is yet: from then on no row up to it can be changed unseen, though it was
+   * written before there was a witness.
    */
-  async note({ seq, hash }: ChainHead): Promise<void> {
+  async note({ seq, hash }: ChainHead, before: ChainHead | null): Promise<void> {
+    if (before !== null && this.#sql.exec("SELECT 1 FROM noted LIMIT 1").toArray().length === 0) {
+      this.#sql.exec("INSERT INTO noted (seq, hash, at) VALUES (?, ?, ?)", before.seq, before.hash, Date.now());
+    }
     const known = this.#sql.exec<NotedRow>("SELECT seq, hash, at FROM noted WHERE seq = ?", seq).toArray()[0];
     if (known !== undefined) {
       if (known.hash !== hash) {

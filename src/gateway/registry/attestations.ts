@@ -1,6 +1,6 @@
-import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, type SQL, sql } from "drizzle-orm";
 import { type Attestation, attestationEntry } from "../../core/attestation/attestation.ts";
-import type { CalendarDate } from "../../core/attestation/calendar-date.ts";
+import { type CalendarDate, calendarDateOf } from "../../core/attestation/calendar-date.ts";
 import { identified } from "../../core/attestation/read.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -12,7 +12,10 @@ import { NEXT_POLICY_VERSION } from "./origins.ts";
 import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
 import { attestations, origins, revocations } from "./schema.ts";
 
-/** Attestations stored for one origin: each is judged whenever the origin's release or policy changes. */
+/**
+ * Attestations stored for one origin: each is judged whenever the origin's release or policy changes. Past it, those that expired or are
+ * revoked make room for new ones.
+ */
 export const MAX_STORED_PER_ORIGIN = 1_000;
 
 /** Characters of JSON that they have together. */
@@ -32,7 +35,8 @@ export interface StoredAttestation {
  *
  * @param accepted judged by the caller, each id once.
  * @returns the ids of those that were not stored before.
- * @throws RegistryError `too_many_attestations` (an origin would have more than 1,000, or more than 4 MiB of them); then none is stored.
+ * @throws RegistryError `too_many_attestations` (an origin would have more than 1,000, or more than 4 MiB, that are neither
+ * expired nor revoked); then none is stored.
  */
 export function storeAttestations(
   registry: Registry,
@@ -49,7 +53,8 @@ export function storeAttestations(
     const fresh = accepted.filter(({ id }) => !known.has(id));
     const result = new Set(fresh.map(({ id }) => id));
     if (fresh.length === 0) return { result };
-    await requireRoom(registry, fresh);
+    const today = calendarDateOf(acting.now);
+    const full = await requireRoom(registry, fresh, today);
     const rows = fresh.map((attestation) => [
       attestation.id,
       attestation.origin,
@@ -64,6 +69,9 @@ export function storeAttestations(
     return {
       result,
       writes: [
+        registry
+          .delete(attestations)
+          .where(and(inArray(attestations.origin, valuesOf(full)), sql`NOT ${isInForce(today)}`)),
         // One parameter for all of them: a request has at most 256 KiB.
         registry.insert(attestations).select(
           sql`SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
@@ -87,19 +95,40 @@ function summaryOf({ id, origin, skill, toolSha256, attester, validUntil }: Atte
   return { id, origin, skill, toolSha256, attester, validUntil };
 }
 
-async function requireRoom(registry: Registry, fresh: readonly Attestation[]): Promise<void> {
+/** @returns the origins whose dead attestations must make room. */
+async function requireRoom(
+  registry: Registry,
+  fresh: readonly Attestation[],
+  today: CalendarDate,
+): Promise<readonly CanonicalOrigin[]> {
+  const full: CanonicalOrigin[] = [];
   for (const [origin, added] of Map.groupBy(fresh, (attestation) => attestation.origin)) {
-    const [stored] = await registry
-      .select({ rows: count(), length: sql<number>`coalesce(sum(length(${attestations.entry})), 0)` })
-      .from(attestations)
-      .where(eq(attestations.origin, origin));
-    const length = added.reduce((sum, one) => sum + JSON.stringify(attestationEntry(one)).length, stored?.length ?? 0);
-    if ((stored?.rows ?? 0) + added.length <= MAX_STORED_PER_ORIGIN && length <= MAX_STORED_LENGTH) continue;
-    throw new RegistryError(
-      "too_many_attestations",
-      `At most ${MAX_STORED_PER_ORIGIN} attestations of one origin are stored, of ${MAX_STORED_LENGTH} characters in all; ${origin} would have more.`,
-    );
+    const length = added.reduce((sum, one) => sum + JSON.stringify(attestationEntry(one)).length, 0);
+    const fits = (stored: { readonly rows: number; readonly length: number } | undefined) =>
+      (stored?.rows ?? 0) + added.length <= MAX_STORED_PER_ORIGIN &&
+      (stored?.length ?? 0) + length <= MAX_STORED_LENGTH;
+    const sizeOf = (which: SQL) =>
+      registry
+        .select({ rows: count(), length: sql<number>`coalesce(sum(length(${attestations.entry})), 0)` })
+        .from(attestations)
+        .where(and(eq(attestations.origin, origin), which));
+    const [[all], [inForce]] = await registry.batch([sizeOf(sql`true`), sizeOf(isInForce(today))]);
+    if (fits(all)) continue;
+    if (fits(inForce)) full.push(origin);
+    else {
+      throw new RegistryError(
+        "too_many_attestations",
+        `At most ${MAX_STORED_PER_ORIGIN} attestations of one origin that count are stored, of ${MAX_STORED_LENGTH} characters in all; ${origin} would have more.`,
+      );
+    }
   }
+  return full;
+}
+
+/** SQL: whether a row of {@link attestations} is neither expired nor revoked. */
+function isInForce(today: CalendarDate) {
+  return sql`(${attestations.validUntil} >= ${today} AND NOT EXISTS (SELECT 1 FROM ${revocations}
+    WHERE ${revocations.kind} = 'attestation' AND ${revocations.subject} = ${attestations.id} AND ${revocations.liftedAt} IS NULL))`;
 }
 
 /** All that is stored for one origin, revoked ones included, stored earliest first: at most 1,000, of 4 MiB. */

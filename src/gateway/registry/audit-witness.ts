@@ -10,10 +10,10 @@ const READ_TIMEOUT_MS = 10_000;
 /** The witness's methods as a caller sees them. */
 type Witness = Pick<AuditHead, "note" | "noted">;
 
-/** Notes a row that was written. Where the witness does not answer, the row goes without a note, which the log says and `verify` counts. */
-export async function noteRow(env: Env, head: ChainHead): Promise<void> {
+/** Notes a row that was written, and the one `before` it where nothing was noted yet. Where the witness does not answer, the row goes without a note, which the log says and `verify` counts. */
+export async function noteRow(env: Env, head: ChainHead, before: ChainHead | null): Promise<void> {
   try {
-    await withDeadline(witnessOf(env).note(head), NOTE_TIMEOUT_MS);
+    await withDeadline(witnessOf(env).note(head, before), NOTE_TIMEOUT_MS);
   } catch (error) {
     console.error(JSON.stringify({ event: "audit_row_not_noted", seq: head.seq, error: String(error) }));
   }

@@ -30,7 +30,7 @@ describe("the audit chain", () => {
 
   it("stays intact through 50 mutations at once, each applied once and with its row", async () => {
     const names = Array.from({ length: 50 }, (_, i) => `client ${i}`);
-    const noteRow = (row: ChainHead) => noteAuditRow(testEnv, row);
+    const noteRow = (row: ChainHead, before: ChainHead | null) => noteAuditRow(testEnv, row, before);
     const created = await Promise.all(
       names.map((name) =>
         createClient(registry, { ...acting, noteRow }, { name, rpm: null, dailyQuota: null, grants: "all" }),

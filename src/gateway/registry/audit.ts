@@ -84,7 +84,8 @@ export async function mutate<T>(registry: Registry, acting: Acting, decide: () =
       if (lostTheRace(error)) continue;
       throw isStatementAtFault(error) ? error : new BatchFailed(error);
     }
-    await acting.noteRow?.({ seq: row.seq, hash: row.hash });
+    const before = head === undefined ? null : { seq: head.seq, hash: head.hash };
+    await acting.noteRow?.({ seq: row.seq, hash: row.hash }, before);
     return decision.result;
   }
   throw new RegistryError("busy", `Other changes came first ${MAX_ATTEMPTS} times; nothing was changed, please retry.`);

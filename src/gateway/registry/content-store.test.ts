@@ -46,7 +46,7 @@ const probe = async (id: string, ...seen: ReleaseSkill[]) => {
 
 const approve = async (id: string, ...seen: ReleaseSkill[]) => {
   await activateOrigin(registry, acting(), id, await probe(id, ...seen));
-  await suspendOrigin(registry, acting(), id);
+  await suspendOrigin(registry, acting(), id, null);
 };
 
 const parts = async () =>

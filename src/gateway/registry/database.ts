@@ -13,6 +13,12 @@ export function openRegistry(binding: D1Database): Registry {
   return drizzle(binding);
 }
 
+/** A row of the audit chain. */
+interface RowName {
+  readonly seq: number;
+  readonly hash: string;
+}
+
 /** Who asks, when, and in which request: goes into the audit row of a mutation. */
 export interface Acting {
   /** `admin-token`, or an operator's id. */
@@ -20,8 +26,8 @@ export interface Acting {
   readonly requestId: string;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** Tells the witness of the audit chain of a row that was written; never rejects. */
-  readonly noteRow?: (row: { readonly seq: number; readonly hash: string }) => Promise<void>;
+  /** Tells the witness of the audit chain of a row that was written, and of the one before it; never rejects. */
+  readonly noteRow?: (row: RowName, before: RowName | null) => Promise<void>;
 }
 
 /** Any number of values in one parameter, for `IN`: D1 allows 100 a statement. */

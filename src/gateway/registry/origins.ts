@@ -92,17 +92,31 @@ export function requireStep(row: OriginRow, step: keyof typeof ORIGIN_STEPS): vo
   throw new RegistryError("bad_state", `The origin is ${row.status}; ${step} needs it ${wanted}.`, row.id);
 }
 
-/** @throws RegistryError `not_found`, `bad_state` (the origin is not active). */
-export function suspendOrigin(registry: Registry, acting: Acting, id: string): Promise<OriginRow> {
-  return step(registry, acting, id, "suspend");
+/**
+ * @param reason for the audit log; `null`: none was given.
+ * @throws RegistryError `not_found`, `bad_state` (the origin is not active).
+ */
+export function suspendOrigin(
+  registry: Registry,
+  acting: Acting,
+  id: string,
+  reason: string | null,
+): Promise<OriginRow> {
+  return step(registry, acting, id, "suspend", reason);
 }
 
 /** For ever. @throws RegistryError `not_found`, `bad_state` (the origin is revoked already). */
-export function revokeOrigin(registry: Registry, acting: Acting, id: string): Promise<OriginRow> {
-  return step(registry, acting, id, "revoke");
+export function revokeOrigin(registry: Registry, acting: Acting, id: string, reason: string): Promise<OriginRow> {
+  return step(registry, acting, id, "revoke", reason);
 }
 
-function step(registry: Registry, acting: Acting, id: string, name: "suspend" | "revoke"): Promise<OriginRow> {
+function step(
+  registry: Registry,
+  acting: Acting,
+  id: string,
+  name: "suspend" | "revoke",
+  reason: string | null,
+): Promise<OriginRow> {
   return mutate(registry, acting, async () => {
     const row = await getOrigin(registry, id);
     requireStep(row, name);
@@ -110,7 +124,11 @@ function step(registry: Registry, acting: Acting, id: string, name: "suspend" | 
     return {
       result: next,
       writes: [setStatus(registry, next)],
-      audit: { action: ORIGIN_STEPS[name].action, subject: id, detail: { origin: row.origin, from: row.status } },
+      audit: {
+        action: ORIGIN_STEPS[name].action,
+        subject: id,
+        detail: { origin: row.origin, from: row.status, reason },
+      },
     };
   });
 }

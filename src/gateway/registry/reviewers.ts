@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from "drizzle-orm";
+import { asc, eq, sql } from "drizzle-orm";
 import type { Reviewer, ReviewerKey } from "../../core/attestation/reviewer.ts";
 import { mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
@@ -143,15 +143,6 @@ export async function listReviewers(
     .limit(limit + 1);
   const page = toPage(rows, limit, (row): CreatedKey => [row.registeredAt, row.id]);
   return { items: page.items.map(toRegistered), nextCursor: page.nextCursor };
-}
-
-/** The active key of an attester, or `null`. */
-export async function activeReviewer(registry: Registry, attester: string): Promise<RegisteredReviewer | null> {
-  const [row] = await registry
-    .select()
-    .from(reviewers)
-    .where(and(eq(reviewers.attester, attester), isNull(reviewers.retiredAt), isNull(reviewers.revokedAt)));
-  return row === undefined ? null : toRegistered(row);
 }
 
 export function toReviewer(row: ReviewerRow): Reviewer {

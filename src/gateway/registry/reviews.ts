@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, ne, sql } from "drizzle-orm";
 import type { JsonObject } from "../../core/json.ts";
 import type { SkillId } from "../../core/skill.ts";
 import { type AuditAction, mutate } from "./audit.ts";
@@ -6,7 +6,7 @@ import { type Acting, type Registry, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { getOrigin, NEXT_POLICY_VERSION, type OriginRow } from "./origins.ts";
 import { origins, revocations, skills } from "./schema.ts";
-import { nextApproval } from "./skills.ts";
+import { isOfSkill, nextApproval } from "./skills.ts";
 
 /** One version of one skill, as an operator names it. */
 export interface VersionName extends SkillId {
@@ -134,22 +134,14 @@ function shown({ scope, name }: Version): string {
 export async function lastApproved(
   registry: Registry,
   originId: string,
-  { scope, name }: SkillId,
+  skill: SkillId,
   except: string,
 ): Promise<Version | null> {
   const [row] = await registry
     .select()
     .from(skills)
-    .where(
-      and(
-        eq(skills.originId, originId),
-        eq(skills.scope, scope ?? ""),
-        eq(skills.name, name),
-        isNotNull(skills.approvedAt),
-        sql`${skills.toolSha256} <> ${except}`,
-      ),
-    )
-    .orderBy(sql`${skills.approvedAt} DESC`)
+    .where(and(isOfSkill(originId, skill), isNotNull(skills.approvedAt), ne(skills.toolSha256, except)))
+    .orderBy(desc(skills.approvedAt))
     .limit(1);
   return row ?? null;
 }

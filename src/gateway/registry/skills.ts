@@ -207,23 +207,21 @@ export async function nextApproval(registry: Registry, originId: string, now: nu
   return Math.max(now, (newest?.at ?? 0) + 1);
 }
 
-/** @throws nothing: a version that was never seen, or is forgotten, is `null`. */
+/** Condition: rows of this skill of this origin, all its versions. */
+export function isOfSkill(originId: string, { scope, name }: SkillId) {
+  return and(eq(skills.originId, originId), eq(skills.scope, scope ?? ""), eq(skills.name, name));
+}
+
+/** The version, or `null` where it was never seen or is forgotten. */
 export async function findVersion(
   registry: Registry,
   originId: string,
-  { scope, name, toolSha256 }: SkillId & { readonly toolSha256: string },
+  skill: SkillId & { readonly toolSha256: string },
 ): Promise<typeof skills.$inferSelect | null> {
   const [row] = await registry
     .select()
     .from(skills)
-    .where(
-      and(
-        eq(skills.originId, originId),
-        eq(skills.scope, scope ?? ""),
-        eq(skills.name, name),
-        eq(skills.toolSha256, toolSha256),
-      ),
-    );
+    .where(and(isOfSkill(originId, skill), eq(skills.toolSha256, skill.toolSha256)));
   return row ?? null;
 }
 

@@ -41,6 +41,13 @@ export const MOST_GAS = 0x3fffffff;
 type Suspendable = (...parameters: number[]) => number | Promise<number>;
 
 /**
+ * Linear memory up to which a guest that computes for long lets others in. A larger one runs to its end: many large ones at once would
+ * need more than the pool's memory, and what is dropped of it is not collected at once (measured: 16 memory bombs that let each other in
+ * take 330 MiB, else 35).
+ */
+const PAUSING_BYTES = 2 * 1_048_576;
+
+/**
  * One wasm instance: memory, gas, strings, and calls that may suspend. At most one call is in it at a time, suspended or
  * not. Nothing is freed by hand after a call: restoring an image replaces the whole heap.
  */
@@ -237,6 +244,10 @@ export class Instance {
     const { hostSide, exports } = this;
     // The start function is metered too, before there is anything to run out of.
     if (hostSide === null || exports.gas.value + this.#reserve < 0) return outOfGas();
+    if (this.memoryBytes > PAUSING_BYTES) {
+      this.#unslice();
+      return 0;
+    }
     return hostSide.pause().then((units) => {
       this.#slice(units);
       return 0;

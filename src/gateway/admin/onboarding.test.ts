@@ -85,7 +85,7 @@ describe("a change of policy is in force at once in the isolate that made it", (
       ["activate", 200],
       ["revoke", 403],
     ] as const) {
-      await admin("POST", `/origins/${originId}/${step}`);
+      await admin("POST", `/origins/${originId}/${step}`, step === "revoke" ? { reason: "It is over." } : {});
       expect(await status()).toBe(expected);
     }
   });

@@ -41,8 +41,9 @@ const GROUPS: readonly (readonly (readonly Stage[])[])[] = [
         ],
       },
       suite("core", "Core, in workerd"),
+      suite("gateway", "Gateway, in workerd with its bindings"),
     ],
-    [suite("gateway", "Gateway, in workerd with its bindings"), suite("node", "Core and publishers, in Node")],
+    [suite("node", "Core and publishers, in Node")],
   ],
   [[suite("e2e", "End to end, against running gateways")]],
 ];

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
-// Times are epoch milliseconds. Ids are `<prefix>_<random>`: org_, cli_, tok_, rev_, rvk_. Later stages add their tables.
+// Times are epoch milliseconds. Ids are `<prefix>_<random>`: org_, cli_, tok_, rev_, rvk_, opr_, opt_, ses_. Later stages add their tables.
 
 /** A publisher's address and what the operator decided about it. */
 export const origins = sqliteTable(
@@ -135,7 +135,10 @@ export const attestations = sqliteTable(
     storedAt: integer("stored_at").notNull(),
     storedBy: text("stored_by").notNull(),
   },
-  (table) => [index("attestations_origin").on(table.origin, table.storedAt, table.id)],
+  (table) => [
+    index("attestations_origin").on(table.origin, table.storedAt, table.id),
+    index("attestations_expiry").on(table.validUntil, table.id),
+  ],
 );
 
 /** Attestations and hashes that count for nothing, each until lifted. */
@@ -220,6 +223,14 @@ export const clientTokens = sqliteTable(
     revokedAt: integer("revoked_at"),
     /** Issued by another gateway, and moved in by its hash: it has no checksum. */
     imported: integer("imported", { mode: "boolean" }).notNull().default(false),
+    /** Written in the background, at most once a minute. */
+    lastUsedAt: integer("last_used_at"),
+    /** `inspection`: made for an operator who looks at what the client sees, for five minutes. */
+    kind: text("kind", { enum: ["client", "inspection"] })
+      .notNull()
+      .default("client"),
+    /** What the operator calls it. */
+    label: text("label"),
   },
   (table) => [
     uniqueIndex("client_tokens_sha256").on(table.tokenSha256),
@@ -245,6 +256,180 @@ export const clientOrigins = sqliteTable(
   ],
 );
 
+/** Which tools of an origin a client may see and call; without rows, all that the grant covers. */
+export const clientTools = sqliteTable(
+  "client_tools",
+  {
+    clientId: text("client_id")
+      .notNull()
+      .references(() => clients.id),
+    originId: text("origin_id")
+      .notNull()
+      .references(() => origins.id),
+    /** With one row of `allow` nothing else is allowed; `deny` is stronger. */
+    effect: text("effect", { enum: ["allow", "deny"] }).notNull(),
+    /** Public name. Empty, with `allow`: there is a list of allowed tools, though it may be empty. */
+    tool: text("tool").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.clientId, table.originId, table.effect, table.tool] })],
+);
+
+/** Limits of a client on one origin or one of its tools, beside the client's own. */
+export const clientLimits = sqliteTable(
+  "client_limits",
+  {
+    clientId: text("client_id")
+      .notNull()
+      .references(() => clients.id),
+    originId: text("origin_id")
+      .notNull()
+      .references(() => origins.id),
+    /** Public name; empty: the whole origin. */
+    tool: text("tool").notNull(),
+    /** Calls a minute; `0` blocks. */
+    rpm: integer("rpm").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.clientId, table.originId, table.tool] })],
+);
+
+/** A person, or a script, who uses the admin API. */
+export const operators = sqliteTable(
+  "operators",
+  {
+    id: text("id").primaryKey(),
+    name: text("name").notNull(),
+    role: text("role", { enum: ["viewer", "reviewer", "admin"] }).notNull(),
+    status: text("status", { enum: ["active", "suspended"] }).notNull(),
+    /** Lower case. Who signs in through Cloudflare Access with it is this operator. */
+    accessEmail: text("access_email"),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [
+    uniqueIndex("operators_access_email").on(table.accessEmail),
+    index("operators_created").on(table.createdAt, table.id),
+  ],
+);
+
+export const operatorTokens = sqliteTable(
+  "operator_tokens",
+  {
+    id: text("id").primaryKey(),
+    operatorId: text("operator_id")
+      .notNull()
+      .references(() => operators.id),
+    /** SHA-256 of the token, lower-case hex. The token itself is never stored. */
+    tokenSha256: text("token_sha256").notNull(),
+    createdAt: integer("created_at").notNull(),
+    expiresAt: integer("expires_at").notNull(),
+    revokedAt: integer("revoked_at"),
+    /** Written in the background, at most once a minute. */
+    lastUsedAt: integer("last_used_at"),
+  },
+  (table) => [
+    uniqueIndex("operator_tokens_sha256").on(table.tokenSha256),
+    index("operator_tokens_operator").on(table.operatorId, table.createdAt, table.id),
+  ],
+);
+
+/** Signed-in browsers. */
+export const operatorSessions = sqliteTable(
+  "operator_sessions",
+  {
+    id: text("id").primaryKey(),
+    /** Null, as is `token_id`: signed in with `ADMIN_TOKEN`. */
+    operatorId: text("operator_id").references(() => operators.id),
+    /** The token it was opened with, with which it ends. */
+    tokenId: text("token_id").references(() => operatorTokens.id),
+    /** Hash of the cookie's value; of one opened with `ADMIN_TOKEN`, keyed by that, so that it ends when the token is changed. */
+    sessionSha256: text("session_sha256").notNull(),
+    createdAt: integer("created_at").notNull(),
+    expiresAt: integer("expires_at").notNull(),
+    revokedAt: integer("revoked_at"),
+  },
+  (table) => [
+    uniqueIndex("operator_sessions_sha256").on(table.sessionSha256),
+    index("operator_sessions_expiry").on(table.expiresAt),
+  ],
+);
+
+/** One row: what holds for the operators' console as a whole. */
+export const consoleState = sqliteTable("console_state", {
+  /** Always 1. */
+  id: integer("id").primaryKey(),
+  /** From then on `ADMIN_TOKEN` lets nobody in. */
+  bootstrapRetiredAt: integer("bootstrap_retired_at"),
+  bootstrapRetiredBy: text("bootstrap_retired_by"),
+});
+
+/** Answers to requests that created something, for who sends the same request again within a day. */
+export const idempotencyKeys = sqliteTable(
+  "idempotency_keys",
+  {
+    /** As in `audit_log`. */
+    actor: text("actor").notNull(),
+    key: text("key").notNull(),
+    /** SHA-256 of method, path and body. */
+    requestSha256: text("request_sha256").notNull(),
+    status: integer("status").notNull(),
+    /** Null: the answer showed a secret, or was too long to be kept. */
+    body: text("body"),
+    /** Id of what was created, where it is one thing. */
+    subject: text("subject"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.actor, table.key] }), index("idempotency_keys_created").on(table.createdAt)],
+);
+
+/** Calls of one hour. Each latency column counts the calls that took at most so many milliseconds and more than the one before. */
+export const usageHourly = sqliteTable(
+  "usage_hourly",
+  {
+    /** Hours since the epoch, UTC. */
+    hour: integer("hour").notNull(),
+    clientId: text("client_id").notNull(),
+    originId: text("origin_id").notNull(),
+    /** Public name; `(other)`: those past the bound of distinct tools an origin an hour. */
+    tool: text("tool").notNull(),
+    calls: integer("calls").notNull(),
+    gas: integer("gas").notNull(),
+    ms1: integer("ms_1").notNull(),
+    ms2: integer("ms_2").notNull(),
+    ms5: integer("ms_5").notNull(),
+    ms10: integer("ms_10").notNull(),
+    ms20: integer("ms_20").notNull(),
+    ms50: integer("ms_50").notNull(),
+    ms100: integer("ms_100").notNull(),
+    ms200: integer("ms_200").notNull(),
+    ms500: integer("ms_500").notNull(),
+    ms1000: integer("ms_1000").notNull(),
+    ms2000: integer("ms_2000").notNull(),
+    ms5000: integer("ms_5000").notNull(),
+    ms10000: integer("ms_10000").notNull(),
+    ms30000: integer("ms_30000").notNull(),
+    msMore: integer("ms_more").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.hour, table.clientId, table.originId, table.tool] }),
+    index("usage_hourly_client").on(table.clientId, table.hour),
+    index("usage_hourly_origin").on(table.originId, table.hour),
+  ],
+);
+
+/** Of the calls in `usage_hourly`, those that failed, by kind. */
+export const usageErrors = sqliteTable(
+  "usage_errors",
+  {
+    hour: integer("hour").notNull(),
+    clientId: text("client_id").notNull(),
+    originId: text("origin_id").notNull(),
+    tool: text("tool").notNull(),
+    kind: text("kind").notNull(),
+    errors: integer("errors").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.hour, table.clientId, table.originId, table.tool, table.kind] })],
+);
+
 /** Append-only. Each row holds the hash of the one before; a losing writer retries on the unique index. */
 export const auditLog = sqliteTable(
   "audit_log",
@@ -262,5 +447,12 @@ export const auditLog = sqliteTable(
     prevHash: text("prev_hash").notNull(),
     hash: text("hash").notNull(),
   },
-  (table) => [uniqueIndex("audit_log_prev").on(table.prevHash)],
+  // Each of the others ends with the row number, as every index of SQLite does.
+  (table) => [
+    uniqueIndex("audit_log_prev").on(table.prevHash),
+    index("audit_log_actor").on(table.actor),
+    index("audit_log_action").on(table.action),
+    index("audit_log_subject").on(table.subject),
+    index("audit_log_at").on(table.at),
+  ],
 );

@@ -56,6 +56,9 @@ export function createClientToken(
       expiresAt,
       revokedAt: null,
       imported: false,
+      lastUsedAt: null,
+      kind: "client",
+      label: null,
     };
     return {
       result: toToken(row, acting.now),

@@ -186,6 +186,17 @@ describe("code that changed", () => {
     expect(served(admit(changedRelease, pinned("hold", ["c", "b"]), NOW))).toEqual(["sum c"]);
   });
 
+  it("is served as it was approved, where its recipe or definition changed and its code did not", () => {
+    const recipe = { sha256: sha("1"), text: "# approved", verified: true };
+    const found = release([skill("sum", "b")], { held: [{ ...skill("sum", "b"), recipe }] });
+    const recipes = (pin: Policy["pin"], versions: readonly string[]) =>
+      admit(found, pinned(pin, versions), NOW).skills.map((one) => one.skill.recipe?.text);
+    expect(recipes("hold", ["b"])).toEqual(["# approved"]);
+    expect(recipes("hold", ["a", "b"])).toEqual(["# approved"]);
+    expect(recipes("warn", ["b"])).toEqual(["# sum b"]);
+    expect(recipes("off", ["b"])).toEqual(["# sum b"]);
+  });
+
   it("is held back where no approved version is at hand", () => {
     const found = release([skill("sum", "c"), skill("new", "n")]);
     const catalog = admit(found, pinned("hold", ["b"]), NOW);

@@ -162,7 +162,9 @@ function chooseVersion(
 ): Omit<CatalogSkill, "verdict"> | WithheldSkill | null {
   const approvals = approved.get(key) ?? [];
   const isApproved = current !== null && approvals.some(({ toolSha256 }) => toolSha256 === current.toolSha256);
-  const skill = pin === "hold" && !isApproved ? newestApproved(approvals, held.get(key) ?? [], trust) : current;
+  const versions = held.get(key) ?? [];
+  const pinned = () => (isApproved ? asApproved(current, versions) : newestApproved(approvals, versions, trust));
+  const skill = pin === "hold" ? pinned() : current;
   if (skill === null) {
     if (current === null) return null;
     return withhold(current, "awaiting_approval", "Nobody has approved this code, and no approved version is at hand.");
@@ -171,6 +173,11 @@ function chooseVersion(
     return withhold(skill, "revoked_hash", "The operator revoked this hash: it runs nowhere.");
   }
   return { skill, flag: pin === "warn" && !isApproved ? "unapproved" : null };
+}
+
+/** What its hash does not cover (recipe, description, what it registers) is as it was when it was approved. */
+function asApproved(current: ReleaseSkill, versions: readonly ReleaseSkill[]): ReleaseSkill {
+  return versions.find(({ toolSha256 }) => toolSha256 === current.toolSha256) ?? current;
 }
 
 /** What is at hand may be older than the newest approval, but never goes back behind one that was revoked. */

@@ -1,3 +1,5 @@
+import { CodedError } from "./coded-error.ts";
+
 declare const sha256HexBrand: unique symbol;
 
 /** 64 lower-case hexadecimal digits: the SHA-256 of exact bytes. */
@@ -7,14 +9,8 @@ export type Sha256Hex = string & { readonly [sha256HexBrand]: true };
 export type IntegrityErrorCode = "too_large" | "length_mismatch" | "aborted" | "read_failed" | "bad_encoding";
 
 /** An expected failure of reading or decoding bytes; `message` is an English sentence naming the limit. */
-export class IntegrityError extends Error {
+export class IntegrityError extends CodedError<IntegrityErrorCode> {
   override readonly name = "IntegrityError";
-  readonly code: IntegrityErrorCode;
-
-  constructor(code: IntegrityErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 /** What {@link readTruncated} kept of a body. */

@@ -1,3 +1,5 @@
+import { CodedError } from "./coded-error.ts";
+
 /** Why an address was refused. `bad_url` and `outside_origin` are the two a publisher's path can meet. */
 export type OriginErrorCode =
   | "bad_url"
@@ -13,12 +15,6 @@ export type OriginErrorCode =
   | "outside_origin";
 
 /** An expected refusal of an origin or of a publisher's path; `message` is one English sentence fit for users and guests. */
-export class OriginError extends Error {
+export class OriginError extends CodedError<OriginErrorCode> {
   override readonly name = "OriginError";
-  readonly code: OriginErrorCode;
-
-  constructor(code: OriginErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }

@@ -88,7 +88,10 @@ export const fetchRelease: Step = async (c) => {
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
   const askedAt = Date.now();
   try {
-    const { state, release } = await log.time("release", () => releases.get(c.env, c.get("origin"), waitUntil));
+    const { version } = c.get("originPolicy").decisions;
+    const { state, release } = await log.time("release", () =>
+      releases.get(c.env, c.get("origin"), waitUntil, version),
+    );
     log.discovery = state;
     c.set("release", release);
   } finally {

@@ -1,3 +1,5 @@
+import { CodedError } from "../core/coded-error.ts";
+
 /** Why a command could not do what was asked. */
 export type CommandErrorCode =
   | "usage"
@@ -32,14 +34,8 @@ const USAGE: ReadonlySet<CommandErrorCode> = new Set([
 ]);
 
 /** An expected failure of a command; `message` is one English sentence for the person at the terminal. */
-export class CommandError extends Error {
+export class CommandError extends CodedError<CommandErrorCode> {
   override readonly name = "CommandError";
-  readonly code: CommandErrorCode;
-
-  constructor(code: CommandErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 
   /** 2 where the command line is to be changed, 1 where something else is. */
   get exitCode(): 1 | 2 {

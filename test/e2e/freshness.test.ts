@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { attestationEntry } from "../../src/core/attestation/attestation.ts";
+import { addDays, calendarDateOf } from "../../src/core/attestation/calendar-date.ts";
+import { signAttestation } from "../../src/core/attestation/sign.ts";
+import type { Sha256Hex } from "../../src/core/integrity.ts";
+import type { CanonicalOrigin } from "../../src/core/origin.ts";
 import type { RpcAnswer } from "./caller.ts";
 import { FAULTS, startFaultyPublisher } from "./faulty-publisher.ts";
 import { skill, startTestPublisher, toolFile } from "./test-publisher.ts";
@@ -27,6 +32,57 @@ async function publisher(faults: Parameters<typeof startFaultyPublisher>[0] = {}
   running.push(started);
   const id = await gateways.addOrigin(started.origin);
   return { ...started, id };
+}
+
+interface Id {
+  readonly id: string;
+}
+
+/** An origin in mode enforcing, whose only skill a reviewer of its own vouches for. */
+async function attested(name: string) {
+  const started = await startTestPublisher({ skills: [skill(name, "return 1;")] });
+  running.push(started);
+  const { origin } = started;
+  const id = await gateways.addOrigin(origin);
+  const keys = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
+  const publicKey = Buffer.from(await crypto.subtle.exportKey("raw", keys.publicKey)).toString("base64");
+  const attester = `human:${name}`;
+  const reviewer = (await gateways.administer("POST", "/reviewers", {
+    ...{ attester, key: { kind: "ed25519", publicKey } },
+  })) as Id;
+  const toolSha256 = createHash("sha256").update(toolFile(name, "return 1;")).digest("hex") as Sha256Hex;
+  const signedOn = calendarDateOf(Date.now());
+  const claim = { origin: origin as CanonicalOrigin, skill: name, toolSha256 };
+  const signed = await signAttestation(
+    { ...claim, signedOn, validUntil: addDays(signedOn, 30) },
+    { attester, privateKey: keys.privateKey },
+  );
+  const { results } = (await gateways.administer("POST", "/attestations", attestationEntry(signed))) as {
+    results: readonly Id[];
+  };
+  await gateways.administer("PATCH", `/origins/${id}`, { attestationMode: "enforcing" });
+  return { origin, reviewerId: reviewer.id, attestationId: results[0]?.id, toolSha256 };
+}
+
+/** An origin whose code changed twice: the first two versions of `good` are approved, the second is served, and the third waits. */
+async function changed() {
+  const started = await startFaultyPublisher();
+  running.push(started);
+  const { id } = (await gateways.administer("POST", "/origins", { origin: started.origin })) as Id;
+  const versions = [];
+  for (const version of [1, 2, 3]) {
+    started.deploy(version);
+    const probed = (await gateways.administer("POST", `/origins/${id}/probe`)) as {
+      skills: readonly { readonly scope: null; readonly name: string; readonly toolSha256: string }[];
+    };
+    const [good] = probed.skills;
+    if (good === undefined) throw new Error("The probe found nothing.");
+    versions.push({ scope: good.scope, name: good.name, toolSha256: good.toolSha256 });
+    if (version === 1) await gateways.administer("POST", `/origins/${id}/activate`, {});
+    if (version === 2) await gateways.administer("POST", `/origins/${id}/approve`, { skills: versions.slice(1) });
+  }
+  const [first, second] = versions;
+  return { id, origin: started.origin, first, second };
 }
 
 const list = (isolate: 0 | 1, origin: string) => gateways.callers[isolate].send(origin, "tools/list");
@@ -68,16 +124,22 @@ describe("two isolates that share hubs and a database", () => {
     }
   });
 
-  it("see grants, tokens, an origin's status and decisions, and revoked hashes within 5 s of a change that the other made", async () => {
+  it("see grants, tokens, statuses, modes, approvals, rejections and revocations of hashes, attestations and reviewers within 5 s of a change that the other made", async () => {
     const [granted, taken, suspended] = [await publisher(), await publisher(), await publisher()];
     const enforcing = await publisher();
-    const revoked = await startTestPublisher({ skills: [skill("once", "return 1;")] });
-    running.push(revoked);
-    await gateways.addOrigin(revoked.origin);
+    const [byHash, byAttestation, byReviewer] = [
+      await attested("hash"),
+      await attested("entry"),
+      await attested("key"),
+    ];
+    const all = [enforcing, byHash, byAttestation, byReviewer];
     const decided = async () =>
-      (await Promise.all([enforcing, revoked].map(({ origin }) => list(1, origin)))).map(({ status }) => status);
-    expect(await decided()).toEqual([200, 200]);
-    type Id = { readonly id: string };
+      (await Promise.all(all.map(({ origin }) => list(1, origin)))).map(({ status }) => status);
+    expect(await decided()).toEqual([200, 200, 200, 200]);
+    const [older, rejected] = [await changed(), await changed()];
+    const versions = (isolate: 0 | 1) =>
+      Promise.all([older, rejected].map(({ origin }) => gateways.callers[isolate].value(origin, "good")));
+    expect([await versions(0), await versions(1)]).toEqual(Array(2).fill(Array(2).fill({ name: "good", version: 2 })));
     const client = (await gateways.administer("POST", "/clients", {
       ...{ name: "policy", rpm: null, grants: [taken.id, suspended.id] },
     })) as Id;
@@ -96,13 +158,22 @@ describe("two isolates that share hubs and a database", () => {
     await gateways.administer("PATCH", `/clients/${client.id}`, { grants: [granted.id, suspended.id] });
     await gateways.administer("DELETE", `/clients/${client.id}/tokens/${lost.id}`);
     await gateways.administer("PATCH", `/origins/${enforcing.id}`, { attestationMode: "enforcing" });
-    const subject = createHash("sha256").update(toolFile("once", "return 1;")).digest("hex");
-    await gateways.administer("POST", "/revocations", { kind: "hash", subject, reason: "It leaks." });
+    const reason = "It leaks.";
+    await gateways.administer("POST", "/revocations", { kind: "hash", subject: byHash.toolSha256, reason });
+    await gateways.administer("POST", `/attestations/${byAttestation.attestationId}/revoke`, { reason });
+    await gateways.administer("POST", `/reviewers/${byReviewer.reviewerId}/revoke`, { reason });
+    await gateways.administer("POST", `/origins/${older.id}/approve`, { skills: [older.first] });
+    await gateways.administer("POST", `/origins/${rejected.id}/reject`, { skills: [rejected.second] });
+    // At once in the isolate that did it.
+    expect(await versions(0)).toEqual(Array(2).fill({ name: "good", version: 1 }));
+    const refused = await Promise.all(all.slice(1).map(({ origin }) => list(0, origin)));
+    expect(refused.map(({ status }) => status)).toEqual([502, 502, 502]);
     await gateways.administer("POST", `/origins/${suspended.id}/suspend`);
     const late = await issue();
     await wait(POLICY_BOUND_MS);
     expect(await seen()).toEqual([200, 403, 403, 401]);
-    expect(await decided()).toEqual([502, 502]);
+    expect(await decided()).toEqual([502, 502, 502, 502]);
+    expect(await versions(1)).toEqual(Array(2).fill({ name: "good", version: 1 }));
     const newcomer = gateways.secondCaller(late.token);
     expect((await newcomer.send(granted.origin, "ping")).status).toBe(200);
     for (const each of [caller, loser, newcomer]) each.close();

@@ -62,7 +62,7 @@ beforeAll(async () => {
   const [admin] = gateways.admins;
   const id = await admin.ensureOrigin(publisher.origin);
   await admin.probe(id);
-  await admin.setOriginStatus(id, "activate");
+  await admin.activate(id);
 }, 180_000);
 
 afterAll(async () => {

@@ -1,3 +1,5 @@
+import { CodedError } from "../coded-error.ts";
+
 /**
  * Why an archive is refused.
  *
@@ -38,14 +40,8 @@ export const ARCHIVE_ERROR_CODES = [
 export type ArchiveErrorCode = (typeof ARCHIVE_ERROR_CODES)[number];
 
 /** An expected refusal of an archive; `message` is one English sentence that names the member, the field or the limit. */
-export class ArchiveError extends Error {
+export class ArchiveError extends CodedError<ArchiveErrorCode> {
   override readonly name = "ArchiveError";
-  readonly code: ArchiveErrorCode;
-
-  constructor(code: ArchiveErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 const QUOTED_CHARS = 100;

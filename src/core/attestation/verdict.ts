@@ -83,8 +83,8 @@ export function verdictOf(
   return { verdict, because };
 }
 
-/** The scope of a skill never enters. */
-function isAbout(attestation: Attestation, { origin, name, toolSha256 }: JudgedSkill): boolean {
+/** Whether it is of this version of this skill. The scope of a skill never enters. */
+export function isAbout(attestation: Attestation, { origin, name, toolSha256 }: JudgedSkill): boolean {
   return attestation.toolSha256 === toolSha256 && attestation.skill === name && attestation.origin === origin;
 }
 

@@ -19,8 +19,8 @@ export interface Release {
   /** Skill lines without an artifact: links for people, never run. At most 1,000. */
   readonly prose: readonly ProseSkill[];
   /**
-   * Of a skill whose current version is not the one approved last, that approved version, from the gateway's own store; it
-   * has the scope and name of the current one.
+   * From the gateway's own store, with the scope and name of a skill that is listed: where its current code is not approved, the version
+   * approved last; where it is, that code with the recipe, description and definition it was approved with, if these are others now.
    */
   readonly held: readonly ReleaseSkill[];
   /** The well-formed entries of the publisher's `attestations.json`, each once. */

@@ -1,3 +1,4 @@
+import { CodedError } from "../coded-error.ts";
 import { type CanonicalOrigin, isInsideOrigin } from "../origin.ts";
 import { VERSION } from "../version.ts";
 
@@ -19,14 +20,8 @@ export type OriginFetchErrorCode =
   | "fetch_failed";
 
 /** An expected failure of reaching a publisher. `message` is one English sentence, fit for publishers and guests to read. */
-export class OriginFetchError extends Error {
+export class OriginFetchError extends CodedError<OriginFetchErrorCode> {
   override readonly name = "OriginFetchError";
-  readonly code: OriginFetchErrorCode;
-
-  constructor(code: OriginFetchErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 export interface OriginRequest {

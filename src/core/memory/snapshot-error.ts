@@ -1,3 +1,5 @@
+import { CodedError } from "../coded-error.ts";
+
 /** Why a snapshot cannot be searched. */
 export type SnapshotErrorCode =
   | "byte_order_mark"
@@ -13,12 +15,6 @@ export type SnapshotErrorCode =
   | "index_too_large";
 
 /** An expected failure; `message` is an English sentence that names the field or the limit, fit for a guest to see. */
-export class SnapshotError extends Error {
+export class SnapshotError extends CodedError<SnapshotErrorCode> {
   override readonly name = "SnapshotError";
-  readonly code: SnapshotErrorCode;
-
-  constructor(code: SnapshotErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
 }

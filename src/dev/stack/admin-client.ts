@@ -52,8 +52,12 @@ export class AdminClient {
     return this.#call("POST", `/origins/${id}/probe`);
   }
 
-  async setOriginStatus(id: string, action: "activate" | "suspend"): Promise<void> {
-    await this.#call("POST", `/origins/${id}/${action}`);
+  async activate(id: string): Promise<void> {
+    await this.#call("POST", `/origins/${id}/activate`, {});
+  }
+
+  async suspend(id: string, reason: string): Promise<void> {
+    await this.#call("POST", `/origins/${id}/suspend`, { reason });
   }
 
   /** A client that may call every origin; `rpm` is calls a minute, `null` without limit. */

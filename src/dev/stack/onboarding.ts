@@ -12,8 +12,8 @@ export async function onboardOrigin(admin: AdminClient, origin: string): Promise
   const probe = await probeUntilFound(admin, id, origin);
   const active = (await admin.originStatus(id)) === "active";
   const current = probe.skills.every((skill) => skill.approvedAt !== null);
-  if (active && !current) await admin.setOriginStatus(id, "suspend");
-  if (!active || !current) await admin.setOriginStatus(id, "activate");
+  if (active && !current) await admin.suspend(id, "Its code changed; the local stack approves what it serves now.");
+  if (!active || !current) await admin.activate(id);
   return { id, probe };
 }
 

@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { become, mcp, rpc, send } from "../../../test/workerd/gateway-fixture.ts";
-import { ADMIN_TOKEN, freshDatabase } from "./fixture.ts";
+import { become, env, mcp, rpc, send } from "../../../test/workerd/gateway-fixture.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { getOrigin } from "../registry/origins.ts";
+import { askHub } from "../releases/hub-client.ts";
+import { ADMIN_TOKEN, freshDatabase, registry } from "./fixture.ts";
 
 // The admin API and MCP together, through the whole Worker: real hubs, real publishers, real policy cache.
 
@@ -116,6 +119,45 @@ describe("a change of policy is in force at once in the isolate that made it", (
     expect((await rpc(mcp(origin), "tools/list", { token: second.token, bindings })).status).toBe(200);
   });
 });
+
+describe("a change of policy", () => {
+  it("is in force before the witness of the audit log has answered", async () => {
+    const { originId, status } = await onboard();
+    let answer = (): void => {};
+    const note = () => new Promise<void>((resolve) => (answer = resolve));
+    const silent = { idFromName: () => "id", get: () => ({ note }) };
+    expect(await status()).toBe(200);
+    const headers = { Authorization: `Bearer ${ADMIN_TOKEN}`, "Content-Type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify({ reason: "It leaks." }) };
+    let isAnswered = false;
+    const suspending = send(`/admin/api/v1/origins/${originId}/suspend`, init, { ...bindings, AUDIT_HEAD: silent });
+    void suspending.then(() => (isAnswered = true));
+    await expect.poll(status).toBe(403);
+    expect(isAnswered).toBe(false);
+    answer();
+    expect((await suspending).status).toBe(200);
+  });
+
+  it("about a version reaches the origin's hub with it, whoever asks the hub next", async () => {
+    const { origin, originId, status } = await onboard();
+    expect(await status()).toBe(200);
+    const { items } = (await admin("GET", `/origins/${originId}/skills`)).body;
+    const { scope, name, toolSha256 } = items[0];
+    const [before] = await policyVersions(origin, originId);
+    for (const step of ["reject", "approve"]) {
+      await admin("POST", `/origins/${originId}/${step}`, { skills: [{ scope, name, toolSha256 }] });
+      const [followed, decided] = await policyVersions(origin, originId);
+      expect(followed).toBe(decided);
+    }
+    expect((await policyVersions(origin, originId))[0]).toBe((before ?? 0) + 2);
+  });
+});
+
+/** What the hub follows, and what is decided. */
+async function policyVersions(origin: string, id: string): Promise<readonly number[]> {
+  const answer = await askHub(env, origin as CanonicalOrigin, null);
+  return [answer.ok ? answer.policyVersion : -1, (await getOrigin(registry, id)).policyVersion];
+}
 
 describe("mounted in the gateway", () => {
   it("answers with the gateway's request id, which the audit names", async () => {

@@ -141,7 +141,7 @@ const activate = createRoute({
   tags,
   summary: "Activate an origin, approving the hashes just probed",
   description:
-    "From pending or suspended. Approves exactly the skill versions of the latest probe. Where that is older than 15 minutes, or there is none, the origin is probed first, and unless that finds just what the earlier probe found the answer is `probe_changed`: review and activate again. Problems: `not_found`, `bad_state`, `probe_changed`, `discovery_failed`, `no_skills`.",
+    "From pending or suspended. Approves exactly the skill versions of the latest probe. Where that is older than 15 minutes, or there is none, the origin is probed first, and unless that finds just what the earlier probe found the answer is `probe_changed`: review and activate again. A hash that is revoked must be rejected first. Problems: `not_found`, `bad_state`, `probe_changed`, `discovery_failed`, `no_skills`, `hash_revoked`.",
   request: { params: ofOrigin, body: { required: false, content: { "application/json": { schema: Activation } } } },
   responses: { 200: json("The origin, active.", OriginBody), ...problems },
 });

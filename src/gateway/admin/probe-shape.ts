@@ -74,8 +74,35 @@ export const ProbeBody = z
       }),
     ),
     prose: z.array(z.object({ name: z.string(), description: z.string(), reason: z.string() })),
-    memories: z.array(z.object({ scope: Scope, sha256: z.string(), bytes: z.int() })),
+    memories: z.array(
+      z.object({
+        scope: Scope,
+        sha256: z.string(),
+        bytes: z.int(),
+        failure: z
+          .object({ code: z.string().openapi({ example: "duplicate_id" }), message: z.string() })
+          .nullable()
+          .openapi({ description: "Why it cannot be searched, although it has its hash; null: it can." }),
+      }),
+    ),
     attestations: z.int().openapi({ description: "Entries in the publisher's attestations.json." }),
+    strayAttestations: z
+      .array(
+        z.object({
+          attestationId: z.string(),
+          origin: z.string(),
+          skill: z.string(),
+          toolSha256: z.string(),
+          attester: z.string(),
+          signedOn: z.string(),
+          validUntil: z.string(),
+          storedAt: Moment.nullable(),
+        }),
+      )
+      .openapi({
+        description:
+          "Attestations, the publisher's and the gateway's own for this origin, that speak of no version found: of an earlier one, or of an origin, name or hash that nobody has here; at most 100.",
+      }),
   })
   .openapi("Probe");
 

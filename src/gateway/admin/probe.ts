@@ -1,4 +1,4 @@
-import type { Evidence, Judgement } from "../../core/attestation/verdict.ts";
+import { type Evidence, isAbout, type JudgedSkill, type Judgement } from "../../core/attestation/verdict.ts";
 import type { Rejection } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { attestationsOf } from "../registry/attestations.ts";
@@ -35,7 +35,7 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
     return { ...emptyAnswer(row), error: { code, message }, rejected: rejected.map(showRejection) };
   }
   const { fetchedAt, skills, index, rejected, prose, memories, attestations } = found;
-  const judgements = await judgeFound(registry, before.origin as CanonicalOrigin, found);
+  const { judgements, strays } = await judgeFound(registry, before.origin as CanonicalOrigin, found);
   const facts = { fetchedAt, skills: skills.length, rejected: rejected.length };
   const row = await recordProbe(registry, actingNow(c), id, skills, facts);
   const versions = row.probedAt === null ? [] : await probedSkills(registry, id, row.probedAt);
@@ -59,19 +59,23 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
     index: { code: index.code, message: index.message, entries: index.entries },
     rejected: rejected.map(showRejection),
     prose: prose.map(({ name, description, reason }) => ({ name, description, reason })),
-    memories: memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes })),
+    memories: memories.map(({ scope, sha256, bytes, failure }) => ({ scope, sha256, bytes, failure })),
     attestations: attestations.length,
+    strayAttestations: strays,
   };
 }
 
-/** What is listed of the attestations of one version. */
+/** What is listed of the attestations of one version, and of those of none. */
 const MAX_REASONS = 100;
 
 async function judgeFound(
   registry: Registry,
   origin: CanonicalOrigin,
   { skills, attestations, facts }: Extract<Awaited<ReturnType<Prober>>, { ok: true }>,
-): Promise<readonly ReturnType<typeof showJudgement>[]> {
+): Promise<{
+  readonly judgements: readonly ReturnType<typeof showJudgement>[];
+  readonly strays: ReturnType<typeof straysOf>;
+}> {
   const evidence: Evidence[] = [
     ...attestations.map((attestation) => ({ attestation, storedAt: null })),
     ...(await attestationsOf(registry, origin)),
@@ -79,7 +83,23 @@ async function judgeFound(
   const judged = skills.map(({ name, toolSha256 }) => ({ origin, name, toolSha256 }));
   const judgements = await judge(judged, evidence, await readTrust(registry), Date.now(), facts);
   const byId = Map.groupBy(evidence, ({ attestation }) => attestation.id);
-  return judgements.map((judgement) => showJudgement(judgement, byId));
+  return {
+    judgements: judgements.map((judgement) => showJudgement(judgement, byId)),
+    strays: straysOf(judged, evidence),
+  };
+}
+
+/** Attestations that are of no version found, each once: of what was there before, or of a name, hash or origin that somebody got wrong. */
+function straysOf(skills: readonly JudgedSkill[], evidence: readonly Evidence[]) {
+  const strays = new Map(
+    evidence
+      .filter(({ attestation }) => !skills.some((skill) => isAbout(attestation, skill)))
+      .map((one) => [one.attestation.id, one]),
+  );
+  return [...strays.values()].slice(0, MAX_REASONS).map(({ attestation, storedAt }) => {
+    const { id, origin, skill, toolSha256, attester, signedOn, validUntil } = attestation;
+    return { attestationId: id, origin, skill, toolSha256, attester, signedOn, validUntil, storedAt };
+  });
 }
 
 function showJudgement({ verdict, because }: Judgement, evidence: ReadonlyMap<string, readonly Evidence[]>) {
@@ -151,6 +171,7 @@ function emptyAnswer({ id, origin, probedAt }: OriginRow): ProbeAnswer {
     prose: [],
     memories: [],
     attestations: 0,
+    strayAttestations: [],
   };
 }
 

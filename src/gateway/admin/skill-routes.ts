@@ -146,7 +146,7 @@ const approve = createRoute({
   tags,
   summary: "Approve skill versions",
   description:
-    "Each becomes the last approved version of its skill. The origin's status stays. In force within 5 seconds; a version that the origin no longer publishes is served within about 20. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`, `not_stored`, `hash_revoked`.",
+    "Each becomes the last approved version of its skill. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`, `not_stored`, `hash_revoked`.",
   request: { params: ofOrigin, body: body(Review) },
   responses: { 204: { description: "Approved, all of them." }, ...problems },
 });
@@ -157,7 +157,7 @@ const reject = createRoute({
   tags,
   summary: "Reject skill versions",
   description:
-    "An approval is withdrawn, and activation approves none of them. In force within 5 seconds; the version approved before is served within about 20. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`.",
+    "An approval is withdrawn, and activation approves none of them. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`.",
   request: { params: ofOrigin, body: body(Review) },
   responses: { 204: { description: "Rejected, all of them." }, ...problems },
 });

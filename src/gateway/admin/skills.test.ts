@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import { approvedVersions } from "../registry/approved.ts";
-import { MAX_UNAPPROVED_VERSIONS } from "../registry/kept-versions.ts";
+import { MAX_REJECTED_VERSIONS, MAX_UNAPPROVED_VERSIONS } from "../registry/kept-versions.ts";
 import { getOrigin } from "../registry/origins.ts";
 import type { ProbeResult } from "../releases/hub-client.ts";
 import { call, found, foundSources, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
@@ -101,6 +101,21 @@ describe("approving a version of an active origin", () => {
     expect((await call("POST", `/origins/${id}/activate`)).body.code).toBe("no_skills");
   });
 
+  it("[budget:rejections] the latest 1,000 of a skill are kept, whatever is older", async () => {
+    await testEnv.DB.prepare(
+      `WITH RECURSIVE numbers(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM numbers WHERE value < ?2)
+        INSERT INTO skills (origin_id, scope, name, tool_sha256, first_seen_at, last_seen_at, rejected_at)
+        SELECT ?1, '', 'sum', printf('%064d', value), 1, 1, value FROM numbers`,
+    )
+      .bind(id, MAX_REJECTED_VERSIONS + 5)
+      .run();
+    await publish(["sum", "c"]);
+    const { results } = await testEnv.DB.prepare(
+      "SELECT count(*) AS kept, min(rejected_at) AS oldest FROM skills WHERE rejected_at IS NOT NULL",
+    ).all();
+    expect(results).toEqual([{ kept: 1_000, oldest: 6 }]);
+  });
+
   it("rejecting a hash under one name keeps activation from approving it under another", async () => {
     await call("POST", `/origins/${id}/reject`, { skills: [version(B)] });
     await call("POST", `/origins/${id}/suspend`);
@@ -126,6 +141,20 @@ describe("approving a version of an active origin", () => {
       const answer = await call("GET", `/origins/${id}/skills/${B}/${what}?name=sum`);
       expect(answer.body).toMatchObject({ status: 409, code: "not_stored", id });
     }
+  });
+
+  it("[code:hash_revoked] is refused, and activating too, while a hash is revoked; a rejected version stands in no way", async () => {
+    const revocation = await call("POST", "/revocations", { kind: "hash", subject: B, reason: "Exfiltrates." });
+    await call("POST", `/origins/${id}/suspend`, { reason: "To be looked at." });
+    const refusal = { status: 409, code: "hash_revoked", id: revocation.body.id };
+    expect((await call("POST", `/origins/${id}/approve`, { skills: [version(B)] })).body).toMatchObject(refusal);
+    const activation = await call("POST", `/origins/${id}/activate`);
+    expect(activation.body).toMatchObject(refusal);
+    expect(activation.body.detail).toContain("Exfiltrates.");
+    expect(await states()).toEqual(["a approved", "b waiting"]);
+    await publish(["sum", "b"], ["total", "a"]);
+    await call("POST", `/origins/${id}/reject`, { skills: [version(B)] });
+    expect((await call("POST", `/origins/${id}/activate`)).status).toBe(200);
   });
 
   it("[code:bad_state] is refused for a revoked origin, as is rejecting", async () => {

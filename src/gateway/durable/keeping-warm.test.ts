@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { become, env, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
+import { PolicyCache } from "../auth/policy.ts";
 import { askHub, wakeHub } from "../releases/hub-client.ts";
 
 beforeAll(migrate);
@@ -86,6 +87,23 @@ describe("a hub that is called", () => {
     expect(await count()).toBe(3);
     expect(await alarm()).toBe(60_000);
   }, 60_000);
+
+  it("looks again as soon as its release is no longer fresh where the database was silent", async () => {
+    const { ask, alarm, ring } = newHub();
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const original = PolicyCache.prototype.originNow;
+    PolicyCache.prototype.originNow = () => Promise.reject(new Error("D1 is down"));
+    try {
+      await ask();
+      expect(await alarm()).toBe(15_001);
+    } finally {
+      PolicyCache.prototype.originNow = original;
+      vi.restoreAllMocks();
+    }
+    pass(15_001);
+    await ring();
+    expect(await alarm()).toBe(60_000);
+  });
 
   it("looks after an origin that fails while it has a last known good release, and else only for callers", async () => {
     const failing = newHub("down");

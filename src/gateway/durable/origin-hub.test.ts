@@ -1,6 +1,7 @@
 import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { become, env, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
+import { sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { askHub, probeOrigin, wakeHub } from "../releases/hub-client.ts";
 import { packedBytes, unpackRelease } from "../releases/packed-release.ts";
@@ -204,6 +205,26 @@ describe("OriginHub", () => {
     expect(probes.map((probe) => !probe.ok && probe.code)).toEqual(["no_skills", "no_skills"]);
     await Promise.all(callers);
     expect(await fetches()).toBe(2);
+  });
+
+  it("a probe tells of a memory that has its hash and cannot be searched", async () => {
+    const { origin, host } = await publisher("files");
+    const snapshots = { good: '[{"id":"a"}]', twice: '[{"id":"a"},{"id":"a"}]' };
+    const lines = Object.entries(snapshots).map(async ([scope, text]) => {
+      const sha256 = await sha256Hex(new TextEncoder().encode(text));
+      const memory = { scope, snapshot: `/${scope}.json`, snapshot_sha256: sha256, format: "minimemory-okf-v1" };
+      return `<!-- skills-memory: ${JSON.stringify(memory)} -->`;
+    });
+    const tool = "registerTool({ name: 't', handler: () => 1 });";
+    const line = { tool: "/t.js", tool_sha256: await sha256Hex(new TextEncoder().encode(tool)) };
+    const llms = `# Files\n\n${(await Promise.all(lines)).join("\n")}\n\n## Skills\n\n- [t](): T <!-- skill: ${JSON.stringify(line)} -->\n`;
+    const files = { "/llms.txt": llms, "/t.js": tool, "/good.json": snapshots.good, "/twice.json": snapshots.twice };
+    await fetch(`https://${host}/__files`, { method: "PUT", body: JSON.stringify(files) });
+    const probe = await probeOrigin(env, origin);
+    expect(probe.ok && probe.memories).toMatchObject([
+      { scope: "good", failure: null },
+      { scope: "twice", bytes: 23, failure: { code: "duplicate_id", message: expect.stringContaining("the id") } },
+    ]);
   });
 
   it("keeps the last known good through an eviction", async () => {

@@ -17,7 +17,7 @@ import {
 } from "../releases/packed-release.ts";
 import { publisherFetch } from "../releases/publisher-fetch.ts";
 import { sandboxFor } from "../sandbox.ts";
-import { TrustedRelease } from "../trust/trusted-release.ts";
+import { type Followed, TrustedRelease } from "../trust/trusted-release.ts";
 import { ReleaseStore } from "./release-store.ts";
 import { KEEP_WARM_MS, Warmth } from "./warmth.ts";
 
@@ -74,8 +74,11 @@ export class OriginHub extends DurableObject<Env> {
   readonly #warmth: Warmth;
   readonly #trusted: TrustedRelease;
   #held: ReleaseHead | null;
+  /** The latest decisions that anybody told of, as `policy_version`. */
+  #decided = 0;
   #failed: { readonly at: number; readonly failure: HubFailure } | null = null;
   #flight: Promise<Outcome> | null = null;
+  #reconsidering: Promise<void> | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -90,10 +93,12 @@ export class OriginHub extends DurableObject<Env> {
    *
    * @param origin the origin this object is named after.
    * @param knownVersion the version the caller holds: its bytes are then not sent again.
+   * @param policyVersion of the decisions the caller knows: what is answered follows these or later ones, unless the database is silent.
    */
-  async get(origin: CanonicalOrigin, knownVersion: string | null): Promise<HubAnswer> {
+  async get(origin: CanonicalOrigin, knownVersion: string | null, policyVersion = 0): Promise<HubAnswer> {
     this.#warmth.noteCall(origin);
     if (!this.#warmth.isArmed) this.#arm(KEEP_WARM_MS);
+    await this.#follow(origin, policyVersion);
     const age = this.#age();
     const held = age <= SERVABLE_MS ? this.#answerHeld("hub", knownVersion) : null;
     if (held !== null) {
@@ -123,7 +128,8 @@ export class OriginHub extends DurableObject<Env> {
 
   /** Takes what is held to the operator's latest decisions, without asking the origin: after an approval or a rejection. */
   async reconsider(origin: CanonicalOrigin): Promise<void> {
-    await this.#flight;
+    // One under way may have read what was decided before.
+    await this.#reconsidering;
     await this.#reconsider(origin);
   }
 
@@ -160,13 +166,13 @@ export class OriginHub extends DurableObject<Env> {
     return null;
   }
 
-  #packed({ version, fetchedAt }: ReleaseHead): PackedRelease | null {
+  #packed(head: ReleaseHead): PackedRelease | null {
     const key = this.ctx.id.toString();
     const known = inMemory.get(key);
-    if (known?.version === version) return { ...known, fetchedAt };
+    if (known?.version === head.version) return { ...known, ...head };
     try {
       const packed = this.#store.load();
-      if (packed?.version !== version) return null;
+      if (packed?.version !== head.version) return null;
       inMemory.set(key, packed);
       return packed;
     } catch (error) {
@@ -175,9 +181,9 @@ export class OriginHub extends DurableObject<Env> {
     }
   }
 
-  #previous(): Release | null {
+  #previous(): Followed | null {
     const packed = this.#held === null ? null : this.#packed(this.#held);
-    return packed === null ? null : unpackRelease(packed);
+    return packed === null ? null : { release: unpackRelease(packed), policyVersion: packed.policyVersion };
   }
 
   #lastKnownGood(failure: HubFailure, knownVersion: string | null): HubAnswer {
@@ -196,27 +202,46 @@ export class OriginHub extends DurableObject<Env> {
    * rejects.
    */
   async #restore(origin: CanonicalOrigin): Promise<void> {
-    const release = await this.#trusted.restore(origin, Date.now() - SERVABLE_MS - 1);
-    if (release === null) return;
+    const restored = await this.#trusted.restore(origin, Date.now() - SERVABLE_MS - 1);
+    if (restored === null) return;
     const failed = this.#failed;
     try {
-      this.#keep(await packRelease(release));
+      this.#keep(await packRelease(restored.release, restored.policyVersion));
     } catch (error) {
       console.error(JSON.stringify({ event: "release_not_restored", error: String(error) }));
     }
     this.#failed = failed;
   }
 
+  /** Takes what is held to these decisions, unless it follows them already. Never rejects. */
+  async #follow(origin: CanonicalOrigin, policyVersion: number): Promise<void> {
+    this.#decided = Math.max(this.#decided, policyVersion);
+    const isBehind = () => this.#held !== null && this.#held.policyVersion < policyVersion;
+    // One under way may have read what was decided before.
+    if (isBehind()) await this.#reconsidering;
+    if (isBehind()) await this.#reconsider(origin);
+  }
+
+  #reconsider(origin: CanonicalOrigin): Promise<void> {
+    this.#reconsidering ??= this.#chooseAnew(origin).finally(() => {
+      this.#reconsidering = null;
+    });
+    return this.#reconsidering;
+  }
+
   /** Which versions are held follows from the approvals, also while the origin fails. Never rejects. */
-  async #reconsider(origin: CanonicalOrigin): Promise<void> {
+  async #chooseAnew(origin: CanonicalOrigin): Promise<void> {
     const failed = this.#failed;
     try {
       const previous = this.#previous();
       if (previous === null) return;
-      const { release } = await this.#trusted.complete(previous, previous, this.#trusted.decide(origin));
-      const packed = await packRelease(release);
-      // What a discovery brought meanwhile is as new.
-      if (this.#held?.fetchedAt !== packed.fetchedAt || this.#held.version === packed.version) return;
+      const completed = await this.#trusted.complete(previous.release, previous, this.#trusted.decide(origin));
+      this.#decided = Math.max(this.#decided, completed.policyVersion);
+      // Where the database was silent nothing is known better.
+      if (completed.policyVersion === 0) return;
+      const packed = await packRelease(completed.release, completed.policyVersion);
+      // What a discovery brought meanwhile is of another time.
+      if (this.#held?.fetchedAt !== packed.fetchedAt) return;
       this.#keep(packed);
       this.#failed = failed;
     } catch (error) {
@@ -237,8 +262,13 @@ export class OriginHub extends DurableObject<Env> {
     const deciding = this.#trusted.decide(origin);
     try {
       const discovered = await discoverNow(this.env, origin, this.#cache, (sha256) => this.#heldBytes(sha256));
-      const { release, isPartial } = await this.#trusted.complete(discovered, this.#previous(), deciding);
-      const packed = await packRelease(release);
+      let completed = await this.#trusted.complete(discovered, this.#previous(), deciding);
+      // Something was decided while the publisher was read.
+      if (completed.policyVersion < this.#decided) {
+        completed = await this.#trusted.complete(discovered, this.#previous(), this.#trusted.decide(origin));
+      }
+      const { release, policyVersion, isPartial } = completed;
+      const packed = await packRelease(release, policyVersion);
       this.#keep(packed);
       this.#warmth.noteWithdrawal(false);
       const isComplete = !isPartial && release.rejected.every(({ code }) => code !== "deferred");
@@ -278,11 +308,11 @@ export class OriginHub extends DurableObject<Env> {
 
   #keep(packed: PackedRelease | null): void {
     const key = this.ctx.id.toString();
-    this.#held = packed;
+    this.#held = null;
     if (packed === null) {
       inMemory.delete(key);
     } else {
-      this.#held = { version: packed.version, fetchedAt: packed.fetchedAt };
+      this.#held = headOf(packed);
       this.#failed = null;
       inMemory.set(key, packed);
     }
@@ -331,6 +361,9 @@ function toFailure(error: unknown): HubFailure {
 }
 
 function answer(state: HubState, packed: PackedRelease, knownVersion: string | null): HubAnswer {
-  const { version, fetchedAt } = packed;
-  return { ok: true, state, version, fetchedAt, packed: version === knownVersion ? null : packed };
+  return { ok: true, state, ...headOf(packed), packed: packed.version === knownVersion ? null : packed };
+}
+
+function headOf({ version, fetchedAt, policyVersion }: ReleaseHead): ReleaseHead {
+  return { version, fetchedAt, policyVersion };
 }

@@ -78,11 +78,12 @@ describe("ReleaseStore", () => {
   );
 
   it("gives back what it was given, and its head alone without reading the rest", async () => {
-    const packed = await packRelease(release([await skill("a", filled(10), "# A"), await skill("b", filled(11))]));
+    const facts = release([await skill("a", filled(10), "# A"), await skill("b", filled(11))]);
+    const packed = await packRelease(facts, 7);
     await inStorage(async (store) => {
       store.save(packed);
       expect(store.load()).toEqual(packed);
-      expect(store.head()).toEqual({ version: packed.version, fetchedAt: 1 });
+      expect(store.head()).toEqual({ version: packed.version, fetchedAt: 1, policyVersion: 7 });
     });
   });
 

@@ -5,7 +5,7 @@ import { type PackedRelease, type ReleaseHead, unpackRelease } from "../releases
 /** Rows of a Durable Object hold at most 2 MB. */
 export const CHUNK_BYTES = 1_048_576;
 /** Of what the rows mean. Rows of another format count for nothing: the origin is discovered anew. */
-const FORMAT = 3;
+const FORMAT = 4;
 const HEAD = "head";
 const MANIFEST = "manifest";
 
@@ -28,9 +28,10 @@ export class ReleaseStore {
     const bytes = this.#read(HEAD);
     if (bytes === null) return null;
     try {
-      const { format, version, fetchedAt } = JSON.parse(new TextDecoder().decode(bytes));
-      const isHead = format === FORMAT && isSha256Hex(version) && Number.isSafeInteger(fetchedAt);
-      return isHead ? { version, fetchedAt } : null;
+      const { format, version, fetchedAt, policyVersion } = JSON.parse(new TextDecoder().decode(bytes));
+      const isHead =
+        format === FORMAT && isSha256Hex(version) && [fetchedAt, policyVersion].every(Number.isSafeInteger);
+      return isHead ? { version, fetchedAt, policyVersion } : null;
     } catch {
       return null;
     }
@@ -59,8 +60,8 @@ export class ReleaseStore {
   }
 
   /** Replaces what is stored, in one transaction; what is already there is not written again. */
-  save({ version, fetchedAt, manifest, artifacts }: PackedRelease): void {
-    const head = new TextEncoder().encode(JSON.stringify({ format: FORMAT, version, fetchedAt }));
+  save({ version, fetchedAt, policyVersion, manifest, artifacts }: PackedRelease): void {
+    const head = new TextEncoder().encode(JSON.stringify({ format: FORMAT, version, fetchedAt, policyVersion }));
     this.#storage.transactionSync(() => {
       const unchanged = this.head()?.version === version;
       this.#replace(HEAD, head);

@@ -5,6 +5,7 @@ import { type SkillId, type ToolDefinition, toPublicName } from "../../core/skil
 import { readArtifacts } from "./artifacts.ts";
 import { type Registry, valuesOf } from "./database.ts";
 import { skills } from "./schema.ts";
+import { changedSinceApproval } from "./skills.ts";
 
 /** A version of a skill that an operator approved. */
 export interface ApprovedSkillVersion extends SkillId {
@@ -44,7 +45,7 @@ export async function readApproved(
   originId: string,
   wanted: readonly (SkillId & { readonly toolSha256: string })[],
 ): Promise<readonly ReleaseSkill[]> {
-  const keys = wanted.map(({ scope, name, toolSha256 }) => JSON.stringify([scope ?? "", name, toolSha256]));
+  const keys = wanted.map(versionKey);
   const rows = await registry
     .select()
     .from(skills)
@@ -64,6 +65,45 @@ export async function readApproved(
     if (skill !== null) found.push([position, skill]);
   }
   return found.sort(([left], [right]) => left - right).map(([, skill]) => skill);
+}
+
+/**
+ * Of skills whose code is approved, those of which something that the code's hash does not cover is not as it was then: they come as they
+ * were approved. A recipe whose hash nobody declares is never stored: the setting that lets it be served decides about it alone.
+ *
+ * @param current skills as the publisher has them now.
+ */
+export async function readAsApproved(
+  registry: Registry,
+  originId: string,
+  current: readonly ReleaseSkill[],
+): Promise<readonly ReleaseSkill[]> {
+  const rows = await changedSinceApproval(registry, originId, current);
+  const byKey = new Map(current.map((skill) => [versionKey(skill), skill]));
+  const changed = rows.flatMap((row) => {
+    const skill = byKey.get(JSON.stringify([row.scope, row.name, row.toolSha256]));
+    return skill === undefined ? [] : [{ row, skill }];
+  });
+  const recipes = changed.flatMap(({ row: { recipeSha256 }, skill: { recipe } }) =>
+    recipeSha256 === null || recipeSha256 === recipe?.sha256 ? [] : [recipeSha256],
+  );
+  const intact = await intactOf(await readArtifacts(registry, recipes));
+  return changed.map(({ row: { description, version, definition, recipeSha256 }, skill }) => ({
+    ...skill,
+    description: description ?? "",
+    version,
+    definition: JSON.parse(definition ?? "null") as ToolDefinition,
+    recipe:
+      recipeSha256 === skill.recipe?.sha256 ? skill.recipe : (recipeOf(recipeSha256, intact) ?? unverified(skill)),
+  }));
+}
+
+function unverified({ recipe }: ReleaseSkill): Recipe | null {
+  return recipe?.verified === false ? recipe : null;
+}
+
+function versionKey({ scope, name, toolSha256 }: SkillId & { readonly toolSha256: string }): string {
+  return JSON.stringify([scope ?? "", name, toolSha256]);
 }
 
 /** What was altered in the database never runs. */

@@ -7,6 +7,7 @@ import type { Acting, Registry } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { forgetSurplus, namedArtifacts } from "./kept-versions.ts";
 import { getOrigin, ORIGIN_STEPS, type OriginRow, requireStep, setStatus } from "./origins.ts";
+import { requireNoRevokedHash } from "./revocations.ts";
 import { origins } from "./schema.ts";
 import { approvableProbed, approveProbed, nextApproval, seeSkills } from "./skills.ts";
 
@@ -92,7 +93,7 @@ export function requireProbeable(row: OriginRow): void {
 /**
  * Makes an origin active and approves exactly the skill versions of the probe recorded at `probedAt`, but for those that an operator
  * rejected: each becomes the last approved version of its skill.
- * @throws RegistryError `not_found`, `bad_state`, `probe_changed` (another probe was recorded since), `no_skills`.
+ * @throws RegistryError `not_found`, `bad_state`, `probe_changed` (another probe was recorded since), `no_skills`, `hash_revoked`.
  */
 export function activateOrigin(registry: Registry, acting: Acting, id: string, probedAt: number): Promise<OriginRow> {
   return mutate(registry, acting, async () => {
@@ -105,6 +106,7 @@ export function activateOrigin(registry: Registry, acting: Acting, id: string, p
     if (approved.length === 0) {
       throw new RegistryError("no_skills", "The latest probe found no skill that could be approved.", id);
     }
+    await requireNoRevokedHash(registry, approved);
     const approvedAt = await nextApproval(registry, id, acting.now);
     const next: OriginRow = { ...row, status: ORIGIN_STEPS.activate.to, updatedAt: acting.now };
     return {

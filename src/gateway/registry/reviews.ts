@@ -1,11 +1,12 @@
-import { and, desc, eq, isNotNull, isNull, ne, sql } from "drizzle-orm";
+import { and, desc, eq, isNotNull, ne, sql } from "drizzle-orm";
 import type { JsonObject } from "../../core/json.ts";
 import type { SkillId } from "../../core/skill.ts";
 import { type AuditAction, mutate } from "./audit.ts";
 import { type Acting, type Registry, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { getOrigin, NEXT_POLICY_VERSION, type OriginRow } from "./origins.ts";
-import { origins, revocations, skills } from "./schema.ts";
+import { requireNoRevokedHash } from "./revocations.ts";
+import { origins, skills } from "./schema.ts";
 import { isOfSkill, nextApproval } from "./skills.ts";
 
 /** One version of one skill, as an operator names it. */
@@ -37,10 +38,7 @@ export function approveVersions(
         originId,
       );
     }
-    const revoked = await revokedHash(registry, versions);
-    if (revoked !== undefined) {
-      throw new RegistryError("hash_revoked", `The hash ${revoked.subject} is revoked: ${revoked.reason}`, revoked.id);
-    }
+    await requireNoRevokedHash(registry, versions);
     const approvedAt = await nextApproval(registry, originId, acting.now);
     return { approvedAt, approvedBy: acting.actor, rejectedAt: null, rejectedBy: null, note };
   });
@@ -109,21 +107,6 @@ function requireNotRevoked(row: OriginRow): void {
     "The origin is revoked, which is final; nothing of it is reviewed any more.",
     row.id,
   );
-}
-
-async function revokedHash(registry: Registry, versions: readonly Version[]) {
-  const [row] = await registry
-    .select()
-    .from(revocations)
-    .where(
-      and(
-        eq(revocations.kind, "hash"),
-        isNull(revocations.liftedAt),
-        sql`${revocations.subject} IN ${valuesOf(versions.map(({ toolSha256 }) => toolSha256))}`,
-      ),
-    )
-    .limit(1);
-  return row;
 }
 
 function shown({ scope, name }: Version): string {

@@ -1,6 +1,6 @@
-import { and, desc, eq, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, sql } from "drizzle-orm";
 import { mutate } from "./audit.ts";
-import type { Acting, Registry } from "./database.ts";
+import { type Acting, type Registry, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
@@ -82,4 +82,25 @@ export async function revocationOf(
     .from(revocations)
     .where(and(eq(revocations.kind, kind), eq(revocations.subject, subject), isNull(revocations.liftedAt)));
   return row ?? null;
+}
+
+/** @throws RegistryError `hash_revoked` with the revocation in force of the hash of one of these versions. */
+export async function requireNoRevokedHash(
+  registry: Registry,
+  versions: readonly { readonly toolSha256: string }[],
+): Promise<void> {
+  const [row] = await registry
+    .select()
+    .from(revocations)
+    .where(
+      and(
+        eq(revocations.kind, "hash"),
+        isNull(revocations.liftedAt),
+        inArray(revocations.subject, valuesOf(versions.map(({ toolSha256 }) => toolSha256))),
+      ),
+    )
+    .limit(1);
+  if (row !== undefined) {
+    throw new RegistryError("hash_revoked", `The hash ${row.subject} is revoked: ${row.reason}`, row.id);
+  }
 }

@@ -1,4 +1,4 @@
-import { and, asc, eq, max, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, max, sql } from "drizzle-orm";
 import type { ReleaseSkill } from "../../core/discovery/release.ts";
 import type { SkillId } from "../../core/skill.ts";
 import { storedBytes } from "./artifacts.ts";
@@ -86,6 +86,31 @@ export function seeSkills(
         ),
     ),
   ];
+}
+
+/** Rows of approved versions that are stored and of which description, version, definition or recipe are not those of `seen`. */
+export async function changedSinceApproval(
+  registry: Registry,
+  originId: string,
+  seen: readonly SeenSkill[],
+): Promise<readonly (typeof skills.$inferSelect)[]> {
+  const rows: (typeof skills.$inferSelect)[] = [];
+  for (const details of parameters(seen.map(detailsOf))) {
+    const changed = await registry
+      .select(getTableColumns(skills))
+      .from(skills)
+      .innerJoin(
+        sql`json_each(${details}) AS seen`,
+        sql`${skills.scope} = seen.value ->> 0 AND ${skills.name} = seen.value ->> 1 AND ${skills.toolSha256} = seen.value ->> 2`,
+      )
+      .where(
+        sql`${skills.originId} = ${originId} AND ${skills.approvedAt} IS NOT NULL AND ${skills.bytes} IS NOT NULL
+          AND NOT (${skills.description} IS seen.value ->> 3 AND ${skills.version} IS seen.value ->> 4
+            AND ${skills.definition} IS seen.value ->> 5 AND ${skills.recipeSha256} IS seen.value ->> 6)`,
+      );
+    rows.push(...changed);
+  }
+  return rows;
 }
 
 function detailsOf({ scope, name, toolSha256, description, version, definition, recipe }: SeenSkill): string {

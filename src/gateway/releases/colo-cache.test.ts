@@ -144,7 +144,8 @@ describe("releases in the Cache API", () => {
     expect(await new ColoCache().head(origin)).toBeNull();
     const packed = await packRelease(release);
     setAge(release, 0);
-    await new ColoCache().store(origin, { version: "no hash" as never, fetchedAt: release.fetchedAt }, packed);
+    const { fetchedAt } = release;
+    await new ColoCache().store(origin, { version: "no hash" as never, fetchedAt, policyVersion: 0 }, packed);
     expect(await new ColoCache().head(origin)).toBeNull();
   });
 

@@ -5,7 +5,7 @@ import { SERVABLE_MS } from "../durable/origin-hub.ts";
 import { type PackedRelease, packedBytes, type ReleaseHead, unpackRelease } from "./packed-release.ts";
 
 /** Of what the entries mean; entries of another format are never found. */
-const FORMAT = 3;
+const FORMAT = 4;
 /** Bytes of a release are named after their hash and never change; this is how long they may lie there, seconds. */
 const BYTES_MAX_AGE_S = 3_600;
 /** Larger releases are left to the hub: writing and reading an entry each take a second copy of it in the memory of an isolate. */
@@ -44,9 +44,10 @@ export class ColoCache {
     const response = await this.#match(headUrl(origin));
     if (response === undefined) return null;
     try {
-      const { version, fetchedAt } = (await response.json()) as ReleaseHead;
+      const { version, fetchedAt, policyVersion } = (await response.json()) as ReleaseHead;
       const age = Date.now() - fetchedAt;
-      return isSha256Hex(version) && age >= 0 && age <= SERVABLE_MS ? { version, fetchedAt } : null;
+      const isHead = isSha256Hex(version) && age >= 0 && age <= SERVABLE_MS && Number.isSafeInteger(policyVersion);
+      return isHead ? { version, fetchedAt, policyVersion } : null;
     } catch {
       return null;
     }
@@ -69,14 +70,14 @@ export class ColoCache {
    */
   async store(
     origin: CanonicalOrigin,
-    { version, fetchedAt }: ReleaseHead,
+    { version, fetchedAt, policyVersion }: ReleaseHead,
     packed: PackedRelease | null,
   ): Promise<void> {
     const left = Math.floor((fetchedAt + SERVABLE_MS - Date.now()) / 1_000);
     if (left <= 0) return;
     if (packed !== null && packedBytes(packed) > MAX_ENTRY_BYTES) return;
     if (packed !== null) await this.#put(bytesUrl(version), serialise(packed), BYTES_MAX_AGE_S);
-    await this.#put(headUrl(origin), JSON.stringify({ version, fetchedAt }), left);
+    await this.#put(headUrl(origin), JSON.stringify({ version, fetchedAt, policyVersion }), left);
   }
 
   /** Forgets an origin that withdrew what it offered. Never fails. */

@@ -1,13 +1,23 @@
-import type { Rejection, Release, ReleaseSkill } from "../../core/discovery/release.ts";
+import type { Rejection, Release, ReleaseMemory, ReleaseSkill } from "../../core/discovery/release.ts";
+import { SnapshotError, type SnapshotErrorCode } from "../../core/memory/snapshot-error.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { withDeadline } from "../deadline.ts";
 import type { HubAnswer, HubFailure, OriginHub } from "../durable/origin-hub.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
+import { memoryIndexes } from "../memory-indexes.ts";
 import { unpackRelease } from "./packed-release.ts";
 
 /** A discovery has its own deadline (15 s by default); this one catches a hub that does not answer at all. */
 const HUB_TIMEOUT_MS = 70_000;
+
+export interface ProbedMemory {
+  readonly scope: string | null;
+  readonly sha256: string;
+  readonly bytes: number;
+  /** Why it cannot be searched, although it has its hash. */
+  readonly failure: { readonly code: SnapshotErrorCode; readonly message: string } | null;
+}
 
 export type ProbeResult =
   | {
@@ -17,7 +27,7 @@ export type ProbeResult =
       /** With the exact bytes of their sources and recipes. */
       readonly skills: readonly ReleaseSkill[];
       readonly prose: Release["prose"];
-      readonly memories: readonly { readonly scope: string | null; readonly sha256: string; readonly bytes: number }[];
+      readonly memories: readonly ProbedMemory[];
       /** Entries of the publisher's `attestations.json`. */
       readonly attestations: Release["attestations"];
       /** What the hub established about their proofs. */
@@ -42,7 +52,7 @@ export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<Pr
     fetchedAt: release.fetchedAt,
     skills: release.skills,
     prose: release.prose,
-    memories: release.memories.map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes: bytes.length })),
+    memories: await probeMemories(release.memories),
     attestations: release.attestations,
     facts: release.facts,
     index: release.index,
@@ -50,13 +60,39 @@ export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<Pr
   };
 }
 
+/** One after the other: each takes up to a quarter of a second, in slices between which others go on. */
+async function probeMemories(memories: Release["memories"]): Promise<readonly ProbedMemory[]> {
+  const probed: ProbedMemory[] = [];
+  for (const memory of memories) {
+    const { scope, sha256, bytes } = memory;
+    probed.push({ scope, sha256, bytes: bytes.length, failure: await failureOf(memory) });
+  }
+  return probed;
+}
+
+async function failureOf(memory: ReleaseMemory): Promise<ProbedMemory["failure"]> {
+  try {
+    await memoryIndexes.build(memory, () => {}, new AbortController().signal);
+    return null;
+  } catch (error) {
+    if (!(error instanceof SnapshotError)) throw error;
+    return { code: error.code, message: error.message };
+  }
+}
+
 /**
  * Asks the origin's hub for its release; its bytes travel only when `knownVersion` is another.
  *
+ * @param policyVersion of the decisions that the caller knows: what the hub holds then follows them, or later ones.
  * @throws {GatewayError} `discovery_failed` where the hub does not answer.
  */
-export function askHub(env: Env, origin: CanonicalOrigin, knownVersion: string | null): Promise<HubAnswer> {
-  return ask(env, origin, (hub) => hub.get(origin, knownVersion));
+export function askHub(
+  env: Env,
+  origin: CanonicalOrigin,
+  knownVersion: string | null,
+  policyVersion = 0,
+): Promise<HubAnswer> {
+  return ask(env, origin, (hub) => hub.get(origin, knownVersion, policyVersion));
 }
 
 /**

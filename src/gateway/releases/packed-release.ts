@@ -7,6 +7,8 @@ export interface ReleaseHead {
   readonly version: Sha256Hex;
   /** Epoch milliseconds. */
   readonly fetchedAt: number;
+  /** `policy_version` of the decisions that chose what is held; 0: nobody decided, or the database did not say. */
+  readonly policyVersion: number;
 }
 
 /**
@@ -38,9 +40,10 @@ export class ReleaseTooLarge extends Error {
 /**
  * Held versions that would not fit are left out.
  *
+ * @param policyVersion as in {@link ReleaseHead}.
  * @throws {ReleaseTooLarge} before the text is made that would not fit.
  */
-export async function packRelease(release: Release): Promise<PackedRelease> {
+export async function packRelease(release: Release, policyVersion = 0): Promise<PackedRelease> {
   const held = sendableHeld(release);
   const { fetchedAt, skills, held: _, memories, ...facts } = release;
   const artifacts = new Map<Sha256Hex, Uint8Array>();
@@ -62,7 +65,7 @@ export async function packRelease(release: Release): Promise<PackedRelease> {
     }),
   };
   const text = new TextEncoder().encode(JSON.stringify(manifest));
-  return { version: await sha256Hex(text), fetchedAt, manifest: text, artifacts };
+  return { version: await sha256Hex(text), fetchedAt, policyVersion, manifest: text, artifacts };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { CanonicalOrigin } from "../../core/origin.ts";
 import { type PolicyCache, policyOf } from "../auth/policy.ts";
 import { type Env, readSettings } from "../env.ts";
 import { describeFailure } from "../log.ts";
-import { readApproved } from "../registry/approved.ts";
+import { readApproved, readAsApproved } from "../registry/approved.ts";
 import { openRegistry } from "../registry/database.ts";
 import { getOrigin } from "../registry/origins.ts";
 import { probedSkills } from "../registry/skills.ts";
@@ -23,8 +23,14 @@ const REST = { memories: [], prose: [], held: [], attestations: [], facts: [], i
 
 type Deciding = ReturnType<PolicyCache["originNow"]>;
 
-export interface Completed {
+/** A release, and the decisions that chose what it holds. */
+export interface Followed {
   readonly release: Release;
+  /** As in `ReleaseHead`. */
+  readonly policyVersion: number;
+}
+
+export interface Completed extends Followed {
   /** Something is left for the next discovery: signatures, or all of it while the database does not answer. */
   readonly isPartial: boolean;
 }
@@ -57,38 +63,41 @@ export class TrustedRelease {
    *
    * @param previous what the hub had before.
    */
-  async complete(discovered: Release, previous: Release | null, deciding: Deciding): Promise<Completed> {
+  async complete(discovered: Release, previous: Followed | null, deciding: Deciding): Promise<Completed> {
     try {
       const decided = await deciding;
       return decided === null
-        ? { release: discovered, isPartial: false }
+        ? { release: discovered, policyVersion: 0, isPartial: false }
         : await this.#complete(discovered, previous, decided);
     } catch (error) {
       console.warn(JSON.stringify({ event: "trust_not_read", error: describeFailure(error) }));
-      return { release: previous === null ? discovered : carryOver(discovered, previous), isPartial: true };
+      const release = previous === null ? discovered : carryOver(discovered, previous.release);
+      return { release, policyVersion: 0, isPartial: true };
     }
   }
 
   async #complete(
     discovered: Release,
-    previous: Release | null,
+    previous: Followed | null,
     { originId, decisions, trust }: Decided & { readonly originId: string },
   ): Promise<Completed> {
     const registry = openRegistry(this.#env.DB);
-    const known = previous === null ? [] : [...previous.skills, ...previous.held];
-    const held = await heldVersions(discovered, decisions.approved, known, (wanted) =>
-      readApproved(registry, originId, wanted),
-    );
+    const { version: policyVersion } = decisions;
+    const held = await heldVersions(discovered, decisions.approved, {
+      before: previous?.policyVersion === policyVersion ? previous.release : null,
+      readVersions: (wanted) => readApproved(registry, originId, wanted),
+      readAsApproved: (skills) => readAsApproved(registry, originId, skills),
+    });
     const withHeld: Release = { ...discovered, held };
     const { facts, isPartial } = await answerQuestions(
       questionsOf(withHeld, decisions.stored, trust.trust),
-      new Map(previous?.facts),
+      new Map(previous?.release.facts),
       trust.trustRoot,
       DISCOVERY_BUDGET,
     );
     const release: Release = { ...withHeld, facts: [...facts] };
     this.#waitUntil(this.#noteVerdicts(release, originId, { decisions, trust }));
-    return { release, isPartial };
+    return { release, policyVersion, isPartial };
   }
 
   /**
@@ -97,7 +106,7 @@ export class TrustedRelease {
    *
    * @param fetchedAt of the release; nobody knows when the origin last confirmed it.
    */
-  async restore(origin: CanonicalOrigin, fetchedAt: number): Promise<Release | null> {
+  async restore(origin: CanonicalOrigin, fetchedAt: number): Promise<Followed | null> {
     try {
       const found = await policyOf(this.#env.DB).originNow(origin);
       if (found?.status !== "active" || found.pin !== "hold") return null;
@@ -115,7 +124,7 @@ export class TrustedRelease {
       const bare: Release = { ...REST, origin, fetchedAt, skills };
       const questions = questionsOf(bare, decisions.stored, trust.trust);
       const { facts } = await answerQuestions(questions, new Map(), trust.trustRoot, DISCOVERY_BUDGET);
-      return skills.length === 0 ? null : { ...bare, facts: [...facts] };
+      return skills.length === 0 ? null : { release: { ...bare, facts: [...facts] }, policyVersion: decisions.version };
     } catch (error) {
       console.warn(JSON.stringify({ event: "release_not_restored", error: describeFailure(error) }));
       return null;

@@ -1,13 +1,9 @@
-import { parseDocument } from "yaml";
 import type { ReleaseSkill } from "../../core/discovery/release.ts";
-import { isJsonObject } from "../../core/json.ts";
+import { readFrontMatter } from "../../core/front-matter.ts";
 import type { Finding } from "./finding.ts";
 
 /** Longest description that the Agent Skills specification allows, in characters. */
 const MAX_DESCRIPTION = 1_024;
-
-/** YAML's aliases can name one node many times; a recipe's head has use for none. */
-const NO_ALIASES = 0;
 
 /**
  * Compares a recipe's frontmatter with its line of `llms.txt` (llms-txt-skills §2: the descriptions agree) and with what
@@ -24,10 +20,13 @@ export function checkRecipeHead(skill: Pick<ReleaseSkill, "scope" | "name" | "de
     code,
     message,
   });
-  const head = readHead(skill.recipe.text);
-  if (typeof head === "string") return [warning("bad_frontmatter", head)];
+  const head = readFrontMatter(skill.recipe.text);
+  if (head.state === "absent") {
+    return [warning("bad_frontmatter", "The file SKILL.md does not begin with frontmatter between two lines of ---.")];
+  }
+  if (head.state === "bad") return [warning("bad_frontmatter", `The frontmatter of SKILL.md ${head.problem}.`)];
 
-  const { name, description } = head;
+  const { name, description } = head.fields;
   const findings: Finding[] = [];
   if (name !== skill.name) {
     findings.push(warning("name_differs", "The frontmatter's `name` is not the name in llms.txt."));
@@ -42,22 +41,6 @@ export function checkRecipeHead(skill: Pick<ReleaseSkill, "scope" | "name" | "de
     findings.push(warning("description_differs", message));
   }
   return findings;
-}
-
-/** The frontmatter as a mapping, or a sentence on why there is none. */
-function readHead(text: string): Readonly<Record<string, unknown>> | string {
-  const block = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text)?.[1];
-  if (block === undefined) return "The file SKILL.md does not begin with frontmatter between two lines of ---.";
-  const document = parseDocument(block, { logLevel: "silent" });
-  const [error] = document.errors;
-  if (error !== undefined) return `The frontmatter of SKILL.md is not YAML: ${error.message.split("\n", 1)[0]}`;
-  let head: unknown;
-  try {
-    head = document.toJS({ maxAliasCount: NO_ALIASES });
-  } catch {
-    return "The frontmatter of SKILL.md uses YAML aliases.";
-  }
-  return isJsonObject(head) ? head : "The frontmatter of SKILL.md is not a mapping.";
 }
 
 /** Line breaks and runs of space are the business of the two formats. */

@@ -1,3 +1,5 @@
+import { CodedError } from "../../coded-error.ts";
+
 export type BuildErrorCode =
   | "bad_front_matter"
   | "duplicate_concept"
@@ -6,12 +8,6 @@ export type BuildErrorCode =
   | "bad_snapshot";
 
 /** Markdown that gives no snapshot; `message` is an English sentence that names the file and the field or the limit. */
-export class BuildError extends Error {
+export class BuildError extends CodedError<BuildErrorCode> {
   override readonly name = "BuildError";
-  readonly code: BuildErrorCode;
-
-  constructor(code: BuildErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
 }

@@ -1,9 +1,9 @@
+import { type FrontMatter, readFrontMatter } from "../../front-matter.ts";
 import { DEFAULT_DISCOVERY_LIMITS } from "../../limits.ts";
 import { buildIndex } from "../index-builder.ts";
 import { SnapshotError } from "../snapshot-error.ts";
 import { BuildError } from "./build-error.ts";
 import { cutChunks, lengthOf } from "./chunks.ts";
-import { type FrontMatter, readFrontMatter } from "./front-matter.ts";
 import { readSections } from "./sections.ts";
 
 /** One Markdown document. */
@@ -80,9 +80,11 @@ interface Entry {
 }
 
 function entriesOf({ path, text }: SourceDocument): Entry[] {
-  const { fields, body } = readFrontMatter(text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n"), path);
+  const read = readFrontMatter(text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n"));
+  if (read.state === "bad") throw new BuildError("bad_front_matter", `The front matter of ${path} ${read.problem}.`);
+  const fields = read.state === "read" ? read.fields : {};
   const concept = path.replace(/\.(?:md|markdown)$/i, "");
-  const sections = readSections(body);
+  const sections = readSections(read.body);
   const title = documentTitle(fields, sections.find(({ depth }) => depth === 1)?.heading ?? null, concept);
   const common = commonFields(fields, path);
   return cutChunks(sections).map(({ heading, content }, number) => ({

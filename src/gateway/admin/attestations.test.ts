@@ -1,139 +1,19 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { attestationEntry } from "../../core/attestation/attestation.ts";
-import { encodeBase64 } from "../../core/attestation/base64.ts";
-import { addDays, calendarDateOf } from "../../core/attestation/calendar-date.ts";
 import { entryOf } from "../../core/attestation/fixture/entries.ts";
-import { readAttestations } from "../../core/attestation/read.ts";
-import { signAttestation } from "../../core/attestation/sign.ts";
-import { embeddedTrustRoot } from "../../core/attestation/trust-root.ts";
-import type { Verdict } from "../../core/attestation/verdict.ts";
-import type { Sha256Hex } from "../../core/integrity.ts";
-import type { JsonObject } from "../../core/json.ts";
-import type { CanonicalOrigin } from "../../core/origin.ts";
 import { attestationsOf, MAX_STORED_PER_ORIGIN } from "../registry/attestations.ts";
 import { getOrigin } from "../registry/origins.ts";
 import { readTrust } from "../registry/trust.ts";
 import { trustVersion } from "../registry/trust-version.ts";
-import { noteVerdicts } from "../trust/verdict-history.ts";
-import { call, found, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
+import { call, freshDatabase, register, registry, testEnv } from "./fixture.ts";
+import { HASH, type Key, lastAudit, newKey, ORIGIN, reviewer, signed, store } from "./reviewing-fixture.ts";
 
-const ORIGIN = "https://publisher.example" as CanonicalOrigin;
-const HASH = "a".repeat(64) as Sha256Hex;
-const TODAY = calendarDateOf(Date.now());
-const ADA = "human:ada";
-
-async function newKey() {
-  const pair = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
-  const raw = (await crypto.subtle.exportKey("raw", pair.publicKey)) as ArrayBuffer;
-  return { privateKey: pair.privateKey, publicKey: encodeBase64(new Uint8Array(raw)) };
-}
-type Key = Awaited<ReturnType<typeof newKey>>;
-
-async function signed({ privateKey }: Key, skill = "sum", attester = ADA): Promise<JsonObject> {
-  const claim = { origin: ORIGIN, skill, toolSha256: HASH, signedOn: TODAY, validUntil: addDays(TODAY, 90) };
-  return attestationEntry(await signAttestation(claim, { attester, privateKey }, "Read it."));
-}
-
-async function reviewer({ publicKey }: Key, attester = ADA): Promise<string> {
-  const { status, body } = await call("POST", "/reviewers", { attester, key: { kind: "ed25519", publicKey } });
-  expect(status).toBe(201);
-  return body.id;
-}
-
-const store = async (entries: unknown) => (await call("POST", "/attestations", entries)).body.results;
 const standing = async (id: string) => (await call("GET", `/attestations/${id}`)).body.standing;
-const lastAudit = async () => (await call("GET", "/audit?limit=1")).body.items[0];
 
 let key: Key;
 
 beforeEach(async () => {
   await freshDatabase();
   key = await newKey();
-});
-
-describe("reviewers", () => {
-  it("are registered, read and listed, with an audit row and a new version of trust", async () => {
-    const id = await reviewer(key);
-    const { body } = await call("GET", `/reviewers/${id}`);
-    expect(body).toEqual({
-      id,
-      attester: ADA,
-      key: { kind: "ed25519", publicKey: key.publicKey },
-      status: "active",
-      registeredAt: expect.any(Number),
-      ...{ retiredAt: null, revokedAt: null, reason: null, note: null },
-    });
-    expect((await call("GET", "/reviewers")).body.items).toEqual([body]);
-    expect(await trustVersion(registry)).toBe(1);
-    expect((await readTrust(registry)).trust.reviewers).toMatchObject([{ id, attester: ADA }]);
-    expect(await lastAudit()).toMatchObject({ action: "reviewer.create", subject: id, detail: { attester: ADA } });
-  });
-
-  it("of Sigstore have an issuer and an identity, and may be registered again after a revocation", async () => {
-    const wanted = {
-      attester: "sigstore:https://ci.example/review.yml",
-      key: { kind: "sigstore", issuer: "https://token.example", identity: "https://ci.example/review.yml" },
-    };
-    const { body } = await call("POST", "/reviewers", wanted);
-    expect(body.key).toEqual(wanted.key);
-    await call("POST", `/reviewers/${body.id}/revoke`, { reason: "The repository was taken over." });
-    expect((await call("POST", "/reviewers", wanted)).status).toBe(201);
-  });
-
-  it("[code:already_exists] have one active key each, and no key is active twice", async () => {
-    const id = await reviewer(key);
-    const again = { attester: ADA, key: { kind: "ed25519", publicKey: (await newKey()).publicKey } };
-    expect((await call("POST", "/reviewers", again)).body).toMatchObject({ status: 409, code: "already_exists", id });
-    const other = { attester: "human:bob", key: { kind: "ed25519", publicKey: key.publicKey } };
-    expect((await call("POST", "/reviewers", other)).body).toMatchObject({ code: "already_exists", id });
-    expect((await call("POST", `/reviewers/${id}/retire`, { reason: "A new key." })).body.status).toBe("retired");
-    expect((await call("POST", "/reviewers", again)).status).toBe(201);
-  });
-
-  it("[code:bad_state] never get a revoked key back, under whatever name", async () => {
-    const id = await reviewer(key);
-    const revoked = await call("POST", `/reviewers/${id}/revoke`, { reason: "Stolen." });
-    expect(revoked.body).toMatchObject({ status: "revoked", reason: "Stolen.", revokedAt: expect.any(Number) });
-    for (const attester of [ADA, "human:bob"]) {
-      const wanted = { attester, key: { kind: "ed25519", publicKey: key.publicKey } };
-      expect((await call("POST", "/reviewers", wanted)).body).toMatchObject({ code: "bad_state", id });
-    }
-    for (const step of ["retire", "revoke"]) {
-      expect((await call("POST", `/reviewers/${id}/${step}`, { reason: "x" })).body.code).toBe("bad_state");
-    }
-  });
-
-  it.each([
-    [{}, "attester must be a string."],
-    [{ attester: "ada" }, "attester must be type:name"],
-    [{ attester: "human:ad\u00e4" }, "attester must be type:name"],
-    [{ key: { kind: "rsa" } }, "key.kind must be {kind: ed25519"],
-    [{ key: { kind: "ed25519", publicKey: 5 } }, "key.publicKey must be a string"],
-    [
-      { key: { kind: "ed25519", publicKey: "AAAA" } },
-      "key.publicKey must be 32 bytes of base64: The public key has 3 bytes",
-    ],
-    [{ key: { kind: "ed25519", publicKey: `${"A".repeat(42)}_=` } }, "is not standard base64"],
-    [{ key: { kind: "ed25519", publicKey: encodeBase64(new Uint8Array(32)) } }, "has a small order"],
-    [{ key: { kind: "sigstore", issuer: "", identity: "x" } }, "key.issuer must be 1 to 1024 visible ASCII"],
-    [{ key: { kind: "sigstore", issuer: "https://i.example", identity: "x" } }, "key must be of kind sigstore for"],
-    [
-      { attester: "sigstore:bob", key: { kind: "sigstore", issuer: "https://i.example", identity: "ada" } },
-      "attester must be `sigstore:` and the key's identity",
-    ],
-    [{ registeredAt: -1 }, "registeredAt must be epoch milliseconds"],
-    [{ registeredAt: Date.now() + 3_600_000 }, "registeredAt must not be in the future"],
-  ])("[code:bad_request] are not registered with %j", async (fields, sentence) => {
-    const good = { attester: ADA, key: { kind: "ed25519", publicKey: key.publicKey } };
-    const { body } = await call(
-      "POST",
-      "/reviewers",
-      "attester" in fields || Object.keys(fields).length > 0 ? { ...good, ...fields } : {},
-    );
-    expect(body).toMatchObject({ status: 400, code: "bad_request" });
-    expect(body.detail).toContain(sentence);
-    expect(await trustVersion(registry)).toBe(0);
-  });
 });
 
 describe("storing attestations", () => {
@@ -356,74 +236,5 @@ describe("revocations", () => {
   ])("[code:bad_request] are not made with %j", async (fields, detail) => {
     const good = { kind: "hash", subject: HASH, reason: "x" };
     expect((await call("POST", "/revocations", { ...good, ...fields })).body).toMatchObject({ status: 400, detail });
-  });
-});
-
-describe("a probe", () => {
-  it("tells each skill's verdict, by the publisher's attestations and the gateway's own, and why", async () => {
-    const origin = await register(ORIGIN);
-    const reviewerId = await reviewer(key);
-    const { attestations } = await readAttestations([await signed(key), entryOf({ skill: "other" })]);
-    const probed = found(["sum", "a"], ["other", "a"], ["third", "b"]);
-    publishers.set(ORIGIN, probed.ok ? { ...probed, attestations } : probed);
-    const probe = async () => (await call("POST", `/origins/${origin}/probe`)).body.skills;
-    const [sum, other, third] = await probe();
-    expect(sum).toMatchObject({ verdict: "attested", because: [{ reviewerId, standing: "attested", failure: null }] });
-    const { attester, signedOn, validUntil } = attestations[0] ?? {};
-    expect(sum.because[0]).toMatchObject({ attester, signedOn, validUntil, storedAt: null });
-    expect(other).toMatchObject({ verdict: "invalid", because: [{ failure: { code: "wrong_signature" } }] });
-    expect(third).toMatchObject({ verdict: "unattested", because: [] });
-    await call("POST", "/revocations", {
-      kind: "attestation",
-      subject: other.because[0].attestationId,
-      reason: "Forged.",
-    });
-    await store(await signed(key, "other"));
-    expect((await probe())[1]).toMatchObject({ verdict: "attested", because: [{}, { standing: "attested" }] });
-  });
-});
-
-it("the history of verdicts is listed, newest first, in pages", async () => {
-  const id = await register(ORIGIN);
-  const judged = (verdict: Verdict) => [
-    { scope: null, name: "sum", toolSha256: HASH, verdict },
-    { scope: "x", name: "sum", toolSha256: HASH, verdict: "unattested" as const },
-  ];
-  await noteVerdicts(registry, id, judged("attested"), 1_000);
-  await noteVerdicts(registry, id, judged("expired"), 2_000);
-  const first = (await call("GET", `/origins/${id}/verdicts?limit=2`)).body;
-  expect(first.items).toEqual([
-    { scope: null, name: "sum", toolSha256: HASH, verdict: "expired", at: 2_000 },
-    { scope: "x", name: "sum", toolSha256: HASH, verdict: "unattested", at: 1_000 },
-  ]);
-  const rest = (await call("GET", `/origins/${id}/verdicts?cursor=${first.nextCursor}`)).body;
-  expect(rest).toMatchObject({ items: [{ verdict: "attested", at: 1_000 }], nextCursor: null });
-});
-
-describe("the trust root", () => {
-  it("is the embedded one, until an operator gives another, and again after a reset", async () => {
-    const embedded = embeddedTrustRoot();
-    expect((await call("GET", "/trust-root")).body).toMatchObject({ id: embedded.id, source: "embedded", setAt: null });
-    const another = { ...embedded.json, tlogs: (embedded.json.tlogs as JsonObject[]).slice(0, 1) };
-    const { status, body } = await call("PUT", "/trust-root", another);
-    expect(status).toBe(200);
-    expect(body).toMatchObject({ source: "operator", trustRoot: another, setAt: expect.any(Number) });
-    expect((await readTrust(registry)).trust.trustRootId).toBe(body.id);
-    expect((await readTrust(registry)).version).toBe(1);
-    expect((await call("PUT", "/trust-root", another)).body).toEqual(body);
-    expect((await call("DELETE", "/trust-root")).body).toMatchObject({ id: embedded.id, source: "embedded" });
-    expect((await call("GET", "/audit")).body.items.map(({ action }: { action: string }) => action)).toEqual([
-      "trust_root.reset",
-      "trust_root.replace",
-    ]);
-  });
-
-  it.each([
-    [[], "bad_request"],
-    [{}, "bad_trust_root"],
-    [{ tlogs: 5 }, "bad_trust_root"],
-    ["x", "bad_request"],
-  ])("is not %j: 400 [code:bad_trust_root]", async (root, code) => {
-    expect((await call("PUT", "/trust-root", root)).body).toMatchObject({ status: 400, code });
   });
 });

@@ -6,12 +6,16 @@ const COMPATIBILITY = {
   compatibilityFlags: ["nodejs_compat", "enable_request_signal"],
 };
 
+/** What watches a gateway's memory or keeps it busy on purpose, and so neither bears a neighbour nor is one. */
+const MEASURING = ["test/e2e/endurance.test.ts", "test/e2e/hostile.test.ts"];
+
 /** The bare workerd has no wrangler.toml to tell it what a WebAssembly file is. */
 const WASM_MODULES = [{ type: "CompiledWasm" as const, include: ["**/*.wasm"] }];
 
 /**
- * Four projects: `core` runs unit tests of the core in a bare workerd, `gateway` in a workerd with the bindings of wrangler.toml,
- * `node` in Node (sandbox suites run there a second time), `e2e` in Node against a running gateway.
+ * Five projects: `core` runs unit tests of the core in a bare workerd, `gateway` in a workerd with the bindings of wrangler.toml,
+ * `node` in Node (sandbox suites run there a second time), `e2e` in Node against running gateways, `alone` the
+ * part of that which measures a process.
  */
 export default defineConfig({
   test: {
@@ -86,6 +90,17 @@ export default defineConfig({
           name: "e2e",
           environment: "node",
           include: ["test/e2e/**/*.test.ts"],
+          exclude: MEASURING,
+          maxWorkers: 2,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "alone",
+          environment: "node",
+          include: MEASURING,
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 120_000,

@@ -6,8 +6,8 @@ const COMPATIBILITY = {
   compatibilityFlags: ["nodejs_compat", "enable_request_signal"],
 };
 
-/** What watches a gateway's memory or keeps it busy on purpose, and so neither bears a neighbour nor is one. */
-const MEASURING = ["test/e2e/endurance.test.ts", "test/e2e/hostile.test.ts"];
+/** What watches a gateway's memory, its clock or its limits under load, and so neither bears a neighbour nor is one. */
+const MEASURING = ["endurance", "freshness", "hostile"].map((name) => `test/e2e/${name}.test.ts`);
 
 /** The bare workerd has no wrangler.toml to tell it what a WebAssembly file is. */
 const WASM_MODULES = [{ type: "CompiledWasm" as const, include: ["**/*.wasm"] }];

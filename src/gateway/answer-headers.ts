@@ -34,6 +34,8 @@ const DATA_HEADERS: Readonly<Record<string, string>> = Object.fromEntries(
   ),
 );
 
+const PAGE_POLICY = "Content-Security-Policy";
+
 /** Answers depend on who asks and when: none may be stored, unless it says so itself. */
 const DEFAULT_HEADERS = { "Cache-Control": "no-store" };
 
@@ -62,7 +64,10 @@ export const addHeaders: GatewayMiddleware = async (c, next) => {
 };
 
 export function addHeadersTo({ headers }: Response, c: Context<GatewayContext>): void {
-  for (const [name, value] of Object.entries(SECURE_HEADERS)) headers.set(name, value);
+  // A page of ours has a policy of its own.
+  for (const [name, value] of Object.entries(SECURE_HEADERS)) {
+    if (name !== PAGE_POLICY || !headers.has(name)) headers.set(name, value);
+  }
   for (const [name, value] of Object.entries(DEFAULT_HEADERS)) if (!headers.has(name)) headers.set(name, value);
   for (const [name, value] of c.get("answerHeaders")) if (HEADER_VALUE.test(value)) headers.set(name, value);
 }

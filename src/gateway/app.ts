@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { createAdminApp } from "./admin/app.ts";
 import { answerProblem } from "./admin/problem.ts";
-import { requireAdmin } from "./admin/sign-in.ts";
+import { requireOperator } from "./admin/sign-in.ts";
 import { adminHost } from "./admin-host.ts";
 import { addHeaders } from "./answer-headers.ts";
 import { authenticate } from "./auth/authenticate.ts";
@@ -32,7 +32,7 @@ import { welcome } from "./welcome.ts";
 
 const ADMIN_API = "/admin/api/v1";
 /** The admin API's own sign-in, which needs no more of the context than every request has. */
-const operators = requireAdmin as unknown as GatewayMiddleware;
+const operators = requireOperator() as unknown as GatewayMiddleware;
 
 /** Every route of the gateway, and for each the steps of a request in the order in which they run. */
 export function createApp(): Hono<GatewayContext> {

@@ -38,7 +38,7 @@ export interface Settings {
   readonly staleIfErrorMs: number;
   /** Failed authentications a minute that one address may make before it is answered 429. */
   readonly authFailuresPerMinute: number;
-  /** Answers to requests with `X-Gw-Operator: <admin token>` tell how long their steps took (`Server-Timing`). */
+  /** Answers to requests with `X-Gw-Operator: <operator's token>` tell how long their steps took (`Server-Timing`). */
   readonly serverTiming: boolean;
   /** Gas that one client's tools may use a minute in one isolate before its further calls are answered 429. */
   readonly clientGasPerMinute: number;
@@ -52,8 +52,10 @@ export interface Settings {
   readonly adminHost: string | null;
   /** Web origins of publishers that are Workers of the same account, each with the name of the service binding that reaches it. */
   readonly serviceOrigins: ReadonlyMap<string, string>;
-  /** The bootstrap operator's secret; `null`: the admin API refuses everybody. */
+  /** The bootstrap operator's secret; `null`: there is none. */
   readonly adminToken: string | null;
+  /** Cloudflare Access before the admin API, whose JWTs let operators in; `null`: there is none. */
+  readonly access: { readonly teamDomain: string; readonly audience: string } | null;
 }
 
 /** A setting that does not say what it should. */
@@ -93,6 +95,9 @@ function oneOf<const T extends readonly [string, ...string[]]>(values: T, fallba
 
 /** `host` or `host:port`, lower case, as URLs write it: a default port would never match. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(?!(?:80|443)$)[1-9]\d{0,4})?$/;
+
+/** Keys are fetched from there: nothing but a host of Cloudflare Access may be named. */
+const TEAM_DOMAIN = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.cloudflareaccess\.com$/;
 
 function list(isItem: (item: string) => boolean, sentence: string) {
   return z
@@ -162,6 +167,18 @@ const SETTINGS = z.object({
     .string()
     .refine((text) => text === "" || /^[\x21-\x7e]{16,512}$/.test(text), {
       error: "must be 16 to 512 visible ASCII characters",
+    })
+    .default(""),
+  ACCESS_TEAM_DOMAIN: z
+    .string()
+    .refine((text) => text === "" || TEAM_DOMAIN.test(text), {
+      error: "must be the host of an Access team such as team.cloudflareaccess.com",
+    })
+    .default(""),
+  ACCESS_AUD: z
+    .string()
+    .refine((text) => text === "" || /^[0-9a-f]{64}$/.test(text), {
+      error: "must be an application's AUD tag, 64 lower-case hexadecimal digits",
     })
     .default(""),
   STALE_IF_ERROR_S: integer(86_400, 0, 30 * 86_400),
@@ -237,6 +254,10 @@ function parseSettings(env: Env): SettingsResult {
   if (value.SANDBOX_ENGINE === "jspi" && jspiApi() === null) {
     return { ok: false, problems: [badSetting("SANDBOX_ENGINE", "must not be jspi on a platform without it")] };
   }
+  if ((value.ACCESS_TEAM_DOMAIN === "") !== (value.ACCESS_AUD === "")) {
+    const missing = value.ACCESS_AUD === "" ? "ACCESS_AUD" : "ACCESS_TEAM_DOMAIN";
+    return { ok: false, problems: [badSetting(missing, "must be set, since the other of the two is")] };
+  }
   for (const binding of value.SERVICE_ORIGINS.values()) {
     if (!isService(env[binding])) {
       return { ok: false, problems: [badSetting("SERVICE_ORIGINS", "must name only service bindings that exist")] };
@@ -259,6 +280,7 @@ function parseSettings(env: Env): SettingsResult {
       adminHost: value.ADMIN_HOST === "" ? null : value.ADMIN_HOST,
       serviceOrigins: value.SERVICE_ORIGINS,
       adminToken: value.ADMIN_TOKEN === "" ? null : value.ADMIN_TOKEN,
+      access: value.ACCESS_AUD === "" ? null : { teamDomain: value.ACCESS_TEAM_DOMAIN, audience: value.ACCESS_AUD },
       discovery: {
         llmsTxtBytes: value.MAX_LLMS_BYTES,
         indexBytes: value.MAX_INDEX_BYTES,

@@ -4,12 +4,12 @@ import type { Release } from "../core/discovery/release.ts";
 import type { Message } from "../core/mcp/framing.ts";
 import { messageId } from "../core/mcp/http.ts";
 import type { CanonicalOrigin } from "../core/origin.ts";
-import { signIn } from "./admin/sign-in.ts";
+import { isOperatorsToken } from "./admin/sign-in.ts";
 import { completeAnswer } from "./answer-headers.ts";
 import type { ClientPolicy, OriginPolicy, PolicyMoment } from "./auth/policy.ts";
 import { type Env, readSettings, type Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
-import { RequestLog } from "./log.ts";
+import { describeFailure, RequestLog } from "./log.ts";
 import { countRequest } from "./metrics/metrics.ts";
 
 /** What the steps of a request leave for the later ones, in the order of the pipeline (app.ts). */
@@ -46,20 +46,30 @@ export function beginRequest(c: Context<GatewayContext>): void {
 /** Writes the request's one log line, and counts it. */
 export function endRequest(c: Context<GatewayContext>, answer: Response): void {
   const log = c.get("log");
-  if (c.get("settings")?.serverTiming && comesFromOperator(c)) answer.headers.set("Server-Timing", log.serverTiming());
   log.write(answer.status);
   countRequest(c, log, answer.status);
 }
 
-/** A request of an operator who looks into it carries `X-Gw-Operator: <admin token>` beside the client's own token. */
-function comesFromOperator(c: Context<GatewayContext>): boolean {
-  const presented = c.req.header("X-Gw-Operator");
-  return presented !== undefined && signIn(presented, c.req.raw.headers, c.get("settings")).admitted;
+/** A request of an operator who looks into it carries `X-Gw-Operator: <operator's token>` beside the client's own. */
+export function asksForTiming(c: Context<GatewayContext>): boolean {
+  return c.get("settings")?.serverTiming === true && c.req.header("X-Gw-Operator") !== undefined;
+}
+
+/** Tells an operator, and nobody else, how long the steps took. */
+export async function tellTiming(c: Context<GatewayContext>, answer: Response): Promise<void> {
+  const timing = c.get("log").serverTiming();
+  try {
+    const isOperators = await isOperatorsToken(c.req.header("X-Gw-Operator") ?? "", c.req.raw.headers, c.env);
+    if (isOperators) answer.headers.set("Server-Timing", timing);
+  } catch (error) {
+    console.warn(JSON.stringify({ event: "timing_not_told", error: describeFailure(error) }));
+  }
 }
 
 export const trackRequest: GatewayMiddleware = async (c, next) => {
   beginRequest(c);
   await next();
+  if (asksForTiming(c)) await tellTiming(c, c.res);
   endRequest(c, c.res);
 };
 

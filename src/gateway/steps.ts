@@ -1,6 +1,13 @@
 import type { Context, Handler } from "hono";
 import { addHeadersTo } from "./answer-headers.ts";
-import { answerError, beginRequest, endRequest, type GatewayContext } from "./request-context.ts";
+import {
+  answerError,
+  asksForTiming,
+  beginRequest,
+  endRequest,
+  type GatewayContext,
+  tellTiming,
+} from "./request-context.ts";
 
 const MCP_ROUTE = "/mcp";
 
@@ -25,6 +32,7 @@ export function inOrder(...steps: readonly Step[]): Handler<GatewayContext> {
       answer = answerError(error as Error, c);
     }
     if (!c.get("isComplete")) addHeadersTo(answer, c);
+    if (asksForTiming(c)) await tellTiming(c, answer);
     endRequest(c, answer);
     return answer;
   };

@@ -2,22 +2,27 @@ import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
-import { VERSION } from "../../core/version.ts";
 import { openRegistry } from "../registry/database.ts";
 import { probeOrigin } from "../releases/hub-client.ts";
+import { accessVerifier } from "./access-jwt.ts";
 import { addAttestationRoutes } from "./attestation-routes.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
 import { addAuditVerifyRoute } from "./audit-verify-route.ts";
+import { addBootstrapRoutes } from "./bootstrap-routes.ts";
 import { addClientRoutes } from "./client-routes.ts";
+import { describeSecurity, type OpenApiDocument, openApiDocument } from "./document.ts";
 import type { AdminEnv } from "./environment.ts";
 import { addImportRoutes } from "./import-routes.ts";
 import { invalidRequest } from "./invalid-request.ts";
+import { addOperatorRoutes } from "./operator-routes.ts";
 import { addOriginRoutes } from "./origin-routes.ts";
 import type { Prober } from "./probe.ts";
 import { answerProblem, Problem, problemResponse } from "./problem.ts";
 import { addReviewerRoutes } from "./reviewer-routes.ts";
 import { addRevocationRoutes } from "./revocation-routes.ts";
-import { requireAdmin } from "./sign-in.ts";
+import { accessTable, requireRole } from "./roles.ts";
+import { addSessionRoutes, addSignInRoute } from "./session-routes.ts";
+import { requireOperator } from "./sign-in.ts";
 import { addSkillRoutes } from "./skill-routes.ts";
 import { addTokenRoutes } from "./token-routes.ts";
 import { addTrustRootRoutes } from "./trust-root-routes.ts";
@@ -29,6 +34,8 @@ export const MAX_ADMIN_BODY_BYTES = 256 * 1024;
 export interface AdminOptions {
   /** How an origin is discovered afresh. Default: by its hub. */
   readonly prober?: Prober;
+  /** How the keys of Cloudflare Access are fetched. */
+  readonly fetchAccessKeys?: typeof fetch;
 }
 
 /**
@@ -36,9 +43,12 @@ export interface AdminOptions {
  * request its id. Every answer that is no success is an RFC 9457 problem with a `code`;
  * nothing of it may be stored by caches, and no web page of another origin may read it (no CORS).
  *
- * Order: sign-in → method → body size → route. Nothing, the OpenAPI document included, is shown before sign-in.
+ * Order: sign-in → method → body size → role → route. Nothing, the OpenAPI document included, is shown before sign-in.
  */
-export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): OpenAPIHono<AdminEnv> {
+export function createAdminApp({
+  prober = probeOrigin,
+  fetchAccessKeys = fetch,
+}: AdminOptions = {}): OpenAPIHono<AdminEnv> {
   const app = new OpenAPIHono<AdminEnv>({ defaultHook: invalidRequest as Hook<unknown, AdminEnv, string, unknown> });
   app.onError(answerProblem);
 
@@ -48,7 +58,8 @@ export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): Ope
     c.set("registry", openRegistry(c.env.DB));
     return next();
   });
-  app.use(requireAdmin);
+  addSignInRoute(app);
+  app.use(requireOperator(accessVerifier(fetchAccessKeys)));
   app.use(
     methodNotAllowed({
       app,
@@ -78,23 +89,16 @@ export function createAdminApp({ prober = probeOrigin }: AdminOptions = {}): Ope
   addImportRoutes(app);
   addAuditRoutes(app);
   addAuditVerifyRoute(app);
+  addSessionRoutes(app);
+  addOperatorRoutes(app);
+  addBootstrapRoutes(app);
+  accessTable(app);
 
-  const security = app.openAPIRegistry.registerComponent("securitySchemes", "adminToken", {
-    type: "http",
-    scheme: "bearer",
-    description: "The gateway's ADMIN_TOKEN.",
-  });
-  app.doc31("/openapi.json", {
-    openapi: "3.1.0",
-    info: {
-      title: "Skillgate admin API",
-      version: VERSION,
-      license: { name: "MIT" },
-      description:
-        "Times are epoch milliseconds. Lists are pages in a fixed order: pass `nextCursor` as `cursor` until it is null. Errors are RFC 9457 problems; besides those a route names, any may answer `bad_request`, `bad_json`, `unauthorized`, `not_found`, `method_not_allowed`, `too_large`, `unsupported_media_type`, `rate_limited`, `internal`, `busy`, `policy_unavailable` and `bad_setting`.",
-    },
-    servers: [{ url: "/admin/api/v1" }],
-    security: [{ [security.name]: [] }],
+  describeSecurity(app);
+  let document: OpenApiDocument | undefined;
+  app.get("/openapi.json", requireRole("viewer"), (c) => {
+    document ??= openApiDocument(app);
+    return c.json(document);
   });
   app.all("*", (c) => problemResponse(c, "not_found"));
   return app;

@@ -1,17 +1,19 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { attestationEntry } from "../../core/attestation/attestation.ts";
 import { publishableAttestations } from "../../core/attestation/sign.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import { type CanonicalOrigin, parseOrigin } from "../../core/origin.ts";
-import { forgetPolicy } from "../auth/policy.ts";
 import { attestationsOf, getAttestation, listAttestations, type StoredAttestation } from "../registry/attestations.ts";
+import type { Acting } from "../registry/database.ts";
 import { isCreatedKey } from "../registry/page.ts";
 import { createRevocation } from "../registry/revocations.ts";
 import { readTrust } from "../registry/trust.ts";
 import { AttestationResult, recordAttestations } from "./attestation-import.ts";
-import { type AdminEnv, actingNow } from "./environment.ts";
+import type { AdminEnv } from "./environment.ts";
+import { created, one, recorded } from "./frame.ts";
 import { judge, skillOf } from "./judging.ts";
 import { RevocationBody, showRevocation } from "./revocation-routes.ts";
+import { adminRoute } from "./roles.ts";
 import {
   body,
   Hash,
@@ -65,7 +67,9 @@ const OriginParameter = z
 const ofAttestation = z.object({ id: Hash.openapi({ param: { name: "id", in: "path" } }) });
 const tags = ["attestations"];
 
-const create = createRoute({
+const create = adminRoute({
+  role: "reviewer",
+  creates: true,
   method: "post",
   path: "/attestations",
   tags,
@@ -79,7 +83,8 @@ const create = createRoute({
   },
 });
 
-const list = createRoute({
+const list = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/attestations",
   tags,
@@ -88,7 +93,8 @@ const list = createRoute({
   responses: { 200: json("A page of attestations.", pageOf("AttestationPage", AttestationBody)), ...problems },
 });
 
-const exported = createRoute({
+const exported = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/attestations/export",
   tags,
@@ -99,7 +105,8 @@ const exported = createRoute({
   responses: { 200: json("The file.", z.array(Entry)), ...problems },
 });
 
-const read = createRoute({
+const read = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/attestations/{id}",
   tags,
@@ -108,7 +115,9 @@ const read = createRoute({
   responses: { 200: json("The attestation.", JudgedAttestation), ...problems },
 });
 
-const revoke = createRoute({
+const revoke = adminRoute({
+  role: "reviewer",
+  creates: true,
   method: "post",
   path: "/attestations/{id}/revoke",
   tags,
@@ -120,12 +129,11 @@ const revoke = createRoute({
 });
 
 export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
-  app.openapi(create, async (c) => {
+  app.openapi(create, (c) => {
     const given = c.req.valid("json") as JsonObject | readonly Json[];
     const entries = Array.isArray(given) ? (given as readonly Json[]) : [given as JsonObject];
-    const results = await recordAttestations(c.get("registry"), actingNow(c), entries);
-    forgetPolicy();
-    return c.json({ results: [...results] }, 200);
+    const record = (acting: Acting) => recordAttestations(c.get("registry"), acting, entries);
+    return recorded(c, record, (results) => ({ results: [...results] }));
   });
   app.openapi(list, async (c) => {
     const { origin, ...query } = c.req.valid("query");
@@ -148,19 +156,15 @@ export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
     const { attestation } = stored;
     const [judgement] = await judge([skillOf(attestation)], [stored], await readTrust(registry), Date.now());
     const standing = judgement?.because[0]?.standing ?? "unverified";
-    return c.json({ ...showAttestation(stored), entry: { ...attestationEntry(attestation) }, standing }, 200);
+    const shown = { ...showAttestation(stored), entry: { ...attestationEntry(attestation) }, standing };
+    return one(c, shown, (body) => body);
   });
   app.openapi(revoke, async (c) => {
     const registry = c.get("registry");
     const { attestation } = await getAttestation(registry, c.req.valid("param").id);
     const { reason } = c.req.valid("json");
-    const revocation = await createRevocation(registry, actingNow(c), {
-      kind: "attestation",
-      subject: attestation.id,
-      reason,
-    });
-    forgetPolicy();
-    return c.json(showRevocation(revocation), 201);
+    const wanted = { kind: "attestation" as const, subject: attestation.id, reason };
+    return created(c, (acting) => createRevocation(registry, acting, wanted), showRevocation);
   });
 }
 

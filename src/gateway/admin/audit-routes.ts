@@ -1,7 +1,8 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { JsonObject } from "../../core/json.ts";
 import { type AuditRow, listAudit } from "../registry/audit.ts";
 import type { AdminEnv } from "./environment.ts";
+import { adminRoute } from "./roles.ts";
 import { json, Moment, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
 
 const AuditEntry = z
@@ -18,7 +19,8 @@ const AuditEntry = z
   })
   .openapi("AuditEntry");
 
-const list = createRoute({
+const list = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/audit",
   tags: ["audit"],

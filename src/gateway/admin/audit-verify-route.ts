@@ -1,10 +1,11 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { GatewayError } from "../errors.ts";
 import type { ChainHead } from "../registry/audit.ts";
 import { CHAIN_START, VERIFY_ROWS, verifyChain } from "../registry/audit-verify.ts";
 import { noteRow, readNoted } from "../registry/audit-witness.ts";
 import { encodeCursor } from "../registry/page.ts";
 import type { AdminEnv } from "./environment.ts";
+import { adminRoute } from "./roles.ts";
 import { json, Moment, PageQuery, pageRequest, problems } from "./shapes.ts";
 
 const Verification = z
@@ -36,7 +37,8 @@ const Verification = z
   })
   .openapi("AuditVerification");
 
-const verify = createRoute({
+const verify = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/audit/verify",
   tags: ["audit"],

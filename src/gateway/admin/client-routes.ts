@@ -1,8 +1,9 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
-import { forgetPolicy } from "../auth/policy.ts";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type Client, createClient, getClient, listClients, updateClient } from "../registry/clients.ts";
 import { isCreatedKey } from "../registry/page.ts";
-import { type AdminEnv, actingNow } from "./environment.ts";
+import type { AdminEnv } from "./environment.ts";
+import { changed, created, one } from "./frame.ts";
+import { adminRoute } from "./roles.ts";
 import {
   body,
   ClientId,
@@ -51,7 +52,9 @@ const ClientChange = z
 const params = z.object({ id: ClientId.openapi({ param: { name: "id", in: "path" } }) });
 const tags = ["clients"];
 
-const create = createRoute({
+const create = adminRoute({
+  role: "admin",
+  creates: true,
   method: "post",
   path: "/clients",
   tags,
@@ -61,7 +64,8 @@ const create = createRoute({
   responses: { 201: json("The client, active, without tokens.", ClientBody), ...problems },
 });
 
-const list = createRoute({
+const list = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/clients",
   tags,
@@ -70,7 +74,8 @@ const list = createRoute({
   responses: { 200: json("A page of clients.", pageOf("ClientPage", ClientBody)), ...problems },
 });
 
-const read = createRoute({
+const read = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/clients/{id}",
   tags,
@@ -79,7 +84,9 @@ const read = createRoute({
   responses: { 200: json("The client.", ClientBody), ...problems },
 });
 
-const change = createRoute({
+const change = adminRoute({
+  role: "admin",
+  conditional: true,
   method: "patch",
   path: "/clients/{id}",
   tags,
@@ -93,22 +100,25 @@ const change = createRoute({
 export function addClientRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(create, async (c) => {
     const { dailyQuota = null, ...wanted } = c.req.valid("json");
-    const client = await createClient(c.get("registry"), actingNow(c), { ...wanted, dailyQuota });
-    forgetPolicy();
-    return c.json(showClient(client), 201);
+    return created(c, (acting) => createClient(c.get("registry"), acting, { ...wanted, dailyQuota }), showClient);
   });
   app.openapi(list, async (c) => {
     const page = await listClients(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
     return c.json(pageBody(page, showClient), 200);
   });
   app.openapi(read, async (c) => {
-    return c.json(showClient(await getClient(c.get("registry"), c.req.valid("param").id)), 200);
+    return one(c, await getClient(c.get("registry"), c.req.valid("param").id), showClient);
   });
-  app.openapi(change, async (c) => {
+  app.openapi(change, (c) => {
     const { id } = c.req.valid("param");
-    const client = await updateClient(c.get("registry"), actingNow(c), id, c.req.valid("json"));
-    forgetPolicy();
-    return c.json(showClient(client), 200);
+    const registry = c.get("registry");
+    const wanted = c.req.valid("json");
+    return changed(
+      c,
+      () => getClient(registry, id),
+      (acting) => updateClient(registry, acting, id, wanted),
+      showClient,
+    );
   });
 }
 

@@ -98,6 +98,8 @@ export interface AdminRequest {
   /** Sent as it is, instead of a JSON body. */
   readonly raw?: BodyInit;
   readonly bindings?: Record<string, unknown>;
+  /** Where the gateway is. */
+  readonly base?: string;
 }
 
 /** One request to the admin API, signed in unless told otherwise. */
@@ -111,7 +113,7 @@ export async function call(method: string, path: string, body?: unknown, request
     init.body = JSON.stringify(body);
     if (!headers.has("Content-Type")) headers.set("Content-Type", "application/json");
   }
-  const url = `https://gate.example/admin/api/v1${path}`;
+  const url = `${request.base ?? "https://gate.example"}/admin/api/v1${path}`;
   const response = await gateway.request(url, init, request.bindings ?? testEnv);
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
@@ -165,4 +167,11 @@ export async function register(origin: string): Promise<string> {
 /** Creates a client and returns its id. */
 export async function newClient(name = "client"): Promise<string> {
   return (await call("POST", "/clients", { name, rpm: null, grants: "all" })).body.id;
+}
+
+/** An operator of this role, with a token. */
+export async function newOperator(role: string): Promise<{ id: string; token: string; tokenId: string }> {
+  const { id } = (await call("POST", "/operators", { name: `A ${role}`, role })).body;
+  const { token, id: tokenId } = (await call("POST", `/operators/${id}/tokens`)).body;
+  return { id, token, tokenId };
 }

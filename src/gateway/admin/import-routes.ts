@@ -1,10 +1,12 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { JsonObject } from "../../core/json.ts";
-import { forgetPolicy } from "../auth/policy.ts";
+import type { Acting } from "../registry/database.ts";
 import { type Arrival, type IncomingClient, moveIn } from "../registry/moving-in.ts";
-import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
+import type { AdminContext, AdminEnv } from "./environment.ts";
+import { recorded } from "./frame.ts";
 import { AUTH_TOKEN_CLIENT, readClients, readOrigins, readReviewers, type Unreadable } from "./reference-values.ts";
 import { registrableOrigins } from "./registrable.ts";
+import { adminRoute } from "./roles.ts";
 import { body, Hash, json, problems } from "./shapes.ts";
 
 const MAX_ORIGINS = 1_000;
@@ -67,7 +69,9 @@ const ImportAnswer = z
   })
   .openapi("ImportAnswer");
 
-const move = createRoute({
+const move = adminRoute({
+  role: "admin",
+  creates: true,
   method: "post",
   path: "/import",
   tags: ["import"],
@@ -90,18 +94,15 @@ const move = createRoute({
 });
 
 export function addImportRoutes(app: OpenAPIHono<AdminEnv>): void {
-  app.openapi(move, async (c) => {
+  app.openapi(move, (c) => {
     const dryRun = c.req.valid("query").dryRun === "true";
     const given = c.req.valid("json");
-    const acting = actingNow(c);
     const clients = withAuthToken(readClients((given.clients ?? {}) as JsonObject), given);
     const origins = readOrigins(given.allowedOrigins ?? [], registrableOrigins(c), isBound(c));
-    const reviewers = readReviewers((given.reviewers ?? {}) as JsonObject, acting.now);
+    const reviewers = readReviewers((given.reviewers ?? {}) as JsonObject, Date.now());
     const incoming = { clients: clients.read, origins: origins.read, reviewers: reviewers.read };
-    const moved = await moveIn(c.get("registry"), acting, incoming, dryRun);
-    if (!dryRun) forgetPolicy();
-    const refusedClients = clients.unreadable.map((one) => ({ ...showUnreadable(one), rpm: null, newTokens: 0 }));
-    const answer = {
+    const moveAll = (acting: Acting) => moveIn(c.get("registry"), acting, incoming, dryRun);
+    const show = (moved: Awaited<ReturnType<typeof moveIn>>) => ({
       dryRun,
       clients: [
         ...moved.clients.map((arrival, i) => ({
@@ -109,7 +110,7 @@ export function addImportRoutes(app: OpenAPIHono<AdminEnv>): void {
           rpm: clients.read[i]?.rpm ?? null,
           newTokens: arrival.newTokens,
         })),
-        ...refusedClients,
+        ...clients.unreadable.map((one) => ({ ...showUnreadable(one), rpm: null, newTokens: 0 })),
       ],
       origins: [
         ...moved.origins.map((arrival, i) => showArrival(origins.read[i] ?? "", arrival)),
@@ -119,8 +120,8 @@ export function addImportRoutes(app: OpenAPIHono<AdminEnv>): void {
         ...moved.reviewers.map((arrival, i) => showArrival(reviewers.read[i]?.attester ?? "", arrival)),
         ...reviewers.unreadable.map(showUnreadable),
       ],
-    };
-    return c.json(answer, 200);
+    });
+    return recorded(c, moveAll, show);
   });
 }
 

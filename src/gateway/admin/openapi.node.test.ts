@@ -1,28 +1,21 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { type Handler, Hono } from "hono";
 import { expect, it } from "vitest";
 
-const ADMIN_TOKEN = "test-admin-token-0123456789";
-
-interface GatewayModules {
-  readonly createAdminApp: () => Hono;
-  readonly trackRequest: Handler;
-  readonly requireSettings: Handler;
+interface AdminModules {
+  readonly createAdminApp: () => object;
+  readonly openApiDocument: (app: object) => { readonly components: { readonly schemas: object } };
 }
 
 /** Loaded at run time only: the validator needs Node's files, and the type checker's Node project knows no Workers globals. */
-async function gatewayModules(): Promise<GatewayModules> {
+async function adminModules(): Promise<AdminModules> {
   const load = (path: string) => import(new URL(path, import.meta.url).href);
-  return { ...(await load("./app.ts")), ...(await load("../request-context.ts")) };
+  return { ...(await load("./app.ts")), ...(await load("./document.ts")) };
 }
 
-it("the served OpenAPI document is valid OpenAPI 3.1 and has no dangling reference", async () => {
-  const { createAdminApp, trackRequest, requireSettings } = await gatewayModules();
-  const gateway = new Hono().use(trackRequest).use(requireSettings).route("/admin/api/v1", createAdminApp());
-  const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
-  // The document needs no database: no other binding is touched.
-  const response = await gateway.request("/admin/api/v1/openapi.json", { headers }, { ADMIN_TOKEN });
-  const document = (await response.json()) as { components: { schemas: object } };
+it("the OpenAPI document is valid OpenAPI 3.1 and has no dangling reference", async () => {
+  const { createAdminApp, openApiDocument } = await adminModules();
+  // As it is served.
+  const document = JSON.parse(JSON.stringify(openApiDocument(createAdminApp())));
 
   const validator = new Validator();
   expect(await validator.validate(document)).toEqual({ valid: true });

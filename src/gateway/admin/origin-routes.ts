@@ -1,6 +1,6 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { parseOrigin } from "../../core/origin.ts";
-import { forgetPolicy } from "../auth/policy.ts";
+import type { Acting, Registry } from "../registry/database.ts";
 import {
   createOrigin,
   getOrigin,
@@ -11,11 +11,13 @@ import {
   updateOrigin,
 } from "../registry/origins.ts";
 import { isCreatedKey } from "../registry/page.ts";
-import { type AdminEnv, actingNow } from "./environment.ts";
+import type { AdminContext, AdminEnv } from "./environment.ts";
+import { changed, created, one } from "./frame.ts";
 import { activateProbed, type Prober, probeAndRecord } from "./probe.ts";
 import { ProbeBody } from "./probe-shape.ts";
 import { Problem } from "./problem.ts";
 import { registrableOrigins } from "./registrable.ts";
+import { adminRoute } from "./roles.ts";
 import {
   body,
   json,
@@ -84,7 +86,9 @@ const Suspension = z.strictObject({ reason: Reason.optional() }).openapi("Suspen
 
 const tags = ["origins"];
 
-const create = createRoute({
+const create = adminRoute({
+  role: "reviewer",
+  creates: true,
   method: "post",
   path: "/origins",
   tags,
@@ -95,7 +99,8 @@ const create = createRoute({
   responses: { 201: json("The origin in its canonical form, pending.", OriginBody), ...problems },
 });
 
-const list = createRoute({
+const list = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/origins",
   tags,
@@ -104,7 +109,8 @@ const list = createRoute({
   responses: { 200: json("A page of origins.", pageOf("OriginPage", OriginBody)), ...problems },
 });
 
-const read = createRoute({
+const read = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/origins/{id}",
   tags,
@@ -113,7 +119,9 @@ const read = createRoute({
   responses: { 200: json("The origin.", OriginBody), ...problems },
 });
 
-const update = createRoute({
+const update = adminRoute({
+  role: "admin",
+  conditional: true,
   method: "patch",
   path: "/origins/{id}",
   tags,
@@ -124,7 +132,8 @@ const update = createRoute({
   responses: { 200: json("The origin.", OriginBody), ...problems },
 });
 
-const probe = createRoute({
+const probe = adminRoute({
+  role: "reviewer",
   method: "post",
   path: "/origins/{id}/probe",
   tags,
@@ -135,7 +144,9 @@ const probe = createRoute({
   responses: { 200: json("What was found, or why nothing was.", ProbeBody), ...problems },
 });
 
-const activate = createRoute({
+const activate = adminRoute({
+  role: "admin",
+  conditional: true,
   method: "post",
   path: "/origins/{id}/activate",
   tags,
@@ -146,7 +157,9 @@ const activate = createRoute({
   responses: { 200: json("The origin, active.", OriginBody), ...problems },
 });
 
-const suspend = createRoute({
+const suspend = adminRoute({
+  role: "reviewer",
+  conditional: true,
   method: "post",
   path: "/origins/{id}/suspend",
   tags,
@@ -157,7 +170,9 @@ const suspend = createRoute({
   responses: { 200: json("The origin, suspended.", OriginBody), ...problems },
 });
 
-const revoke = createRoute({
+const revoke = adminRoute({
+  role: "admin",
+  conditional: true,
   method: "post",
   path: "/origins/{id}/revoke",
   tags,
@@ -179,49 +194,46 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
         detail: `The origin is reached through the service binding ${serviceBinding}; confirm it with confirmServiceBinding: true.`,
       });
     }
-    const row = await createOrigin(c.get("registry"), actingNow(c), origin, serviceBinding);
-    forgetPolicy();
-    return c.json(showOrigin(row), 201);
+    return created(c, (acting) => createOrigin(c.get("registry"), acting, origin, serviceBinding), showOrigin);
   });
   app.openapi(list, async (c) => {
     const page = await listOrigins(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
     return c.json(pageBody(page, showOrigin), 200);
   });
   app.openapi(read, async (c) => {
-    return c.json(showOrigin(await getOrigin(c.get("registry"), c.req.valid("param").id)), 200);
+    return one(c, await getOrigin(c.get("registry"), c.req.valid("param").id), showOrigin);
   });
-  app.openapi(update, async (c) => {
-    const row = await updateOrigin(c.get("registry"), actingNow(c), c.req.valid("param").id, c.req.valid("json"));
-    forgetPolicy();
-    return c.json(showOrigin(row), 200);
+  app.openapi(update, (c) => {
+    const wanted = c.req.valid("json");
+    return step(c, c.req.valid("param").id, (registry, acting, id) => updateOrigin(registry, acting, id, wanted));
   });
   app.openapi(probe, async (c) => c.json(await probeAndRecord(c, prober, c.req.valid("param").id), 200));
-  app.openapi(activate, async (c) => {
+  app.openapi(activate, (c) => {
     const reviewed = c.req.valid("json").probedAt ?? null;
-    const row = await activateProbed(c, prober, c.req.valid("param").id, reviewed);
-    forgetPolicy();
-    return c.json(showOrigin(row), 200);
+    return step(c, c.req.valid("param").id, (_, acting, id) => activateProbed(c, prober, acting, id, reviewed));
   });
-  app.openapi(suspend, async (c) => {
-    const row = await suspendOrigin(
-      c.get("registry"),
-      actingNow(c),
-      c.req.valid("param").id,
-      c.req.valid("json").reason ?? null,
-    );
-    forgetPolicy();
-    return c.json(showOrigin(row), 200);
+  app.openapi(suspend, (c) => {
+    const { reason = null } = c.req.valid("json");
+    return step(c, c.req.valid("param").id, (registry, acting, id) => suspendOrigin(registry, acting, id, reason));
   });
-  app.openapi(revoke, async (c) => {
-    const row = await revokeOrigin(
-      c.get("registry"),
-      actingNow(c),
-      c.req.valid("param").id,
-      c.req.valid("json").reason,
-    );
-    forgetPolicy();
-    return c.json(showOrigin(row), 200);
+  app.openapi(revoke, (c) => {
+    const { reason } = c.req.valid("json");
+    return step(c, c.req.valid("param").id, (registry, acting, id) => revokeOrigin(registry, acting, id, reason));
   });
+}
+
+function step(
+  c: AdminContext,
+  id: string,
+  change: (registry: Registry, acting: Acting, id: string) => Promise<OriginRow>,
+) {
+  const registry = c.get("registry");
+  return changed(
+    c,
+    () => getOrigin(registry, id),
+    (acting) => change(registry, acting, id),
+    showOrigin,
+  );
 }
 
 function showOrigin({ policyVersion: _, ...row }: OriginRow) {

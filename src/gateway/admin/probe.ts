@@ -2,7 +2,7 @@ import { type Evidence, isAbout, type JudgedSkill, type Judgement } from "../../
 import type { Rejection } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { attestationsOf } from "../registry/attestations.ts";
-import type { Registry } from "../registry/database.ts";
+import type { Acting, Registry } from "../registry/database.ts";
 import { activateOrigin, recordFailedProbe, recordProbe, requireProbeable } from "../registry/onboarding.ts";
 import { getOrigin, type OriginRow, requireStep } from "../registry/origins.ts";
 import { probedSkills, type SkillVersion, stateOf } from "../registry/skills.ts";
@@ -124,6 +124,7 @@ function showJudgement({ verdict, because }: Judgement, evidence: ReadonlyMap<st
 /**
  * Activates an origin on the strength of its latest probe. Where that is too old, or missing, the origin is probed first; what
  * an operator may have reviewed in the older probe must still be what is found.
+ * @param acting with what the caller requires of the origin as it is now.
  * @param reviewed `probedAt` of the probe that the operator reviewed, or `null`.
  * @throws RegistryError `not_found`, `bad_state`, `probe_changed`, `no_skills`; Problem `discovery_failed`, `no_skills`,
  * `probe_changed`.
@@ -131,6 +132,7 @@ function showJudgement({ verdict, because }: Judgement, evidence: ReadonlyMap<st
 export async function activateProbed(
   c: AdminContext,
   prober: Prober,
+  acting: Acting,
   id: string,
   reviewed: number | null,
 ): Promise<OriginRow> {
@@ -141,8 +143,10 @@ export async function activateProbed(
     throw new Problem("probe_changed", { detail: "probedAt is not the latest probe of this origin.", id });
   }
   if (row.probedAt !== null && Date.now() - row.probedAt <= PROBE_FRESH_MS) {
-    return activateOrigin(registry, actingNow(c), id, row.probedAt);
+    return activateOrigin(registry, acting, id, row.probedAt);
   }
+  // What the caller requires of the origin is judged before the probe, which changes it; the probe's own moment guards the rest.
+  await acting.require?.();
   const earlier = row.probedAt === null ? null : await probedSkills(registry, id, row.probedAt);
   const probe = await probeAndRecord(c, prober, id);
   if (probe.error !== null) throw new Problem(probe.error.code, { detail: probe.error.message, id });

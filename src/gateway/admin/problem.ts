@@ -15,6 +15,10 @@ type AdminOnlyCode =
   | "bad_request"
   | "bad_trust_root"
   | "service_binding_unconfirmed"
+  | "role_forbidden"
+  | "csrf"
+  | "precondition_failed"
+  | "idempotency_mismatch"
   | Exclude<RegistryErrorCode, GatewayErrorCode>;
 export type ProblemCode = GatewayErrorCode | AdminOnlyCode;
 
@@ -29,6 +33,10 @@ interface ProblemKind {
 const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
   bad_request: { status: 400, title: "A parameter or a member of the body is not valid." },
   bad_trust_root: { status: 400, title: "It is no Sigstore trust root." },
+  role_forbidden: { status: 403, title: "The operator's role does not allow this." },
+  csrf: { status: 403, title: "The request does not prove that it comes from the console's own page." },
+  precondition_failed: { status: 412, title: "It changed since it was read." },
+  idempotency_mismatch: { status: 422, title: "The Idempotency-Key was used for another request." },
   unknown_origin: { status: 400, title: "A grant names an origin that is not registered." },
   service_binding_unconfirmed: {
     status: 409,
@@ -41,7 +49,8 @@ const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
   not_stored: { status: 409, title: "The bytes of this version are not kept." },
   hash_revoked: { status: 409, title: "The hash is revoked; lift the revocation first." },
   too_many_attestations: { status: 409, title: "As many attestations of an origin are stored as may be." },
-  too_many_tokens: { status: 409, title: "The client holds as many usable tokens as it may." },
+  too_many_tokens: { status: 409, title: "As many usable tokens are held as may be." },
+  last_admin: { status: 409, title: "Nobody could administer the gateway any more." },
   busy: { status: 503, title: "Other changes came first; nothing was changed.", retryAfter: 1 },
 };
 

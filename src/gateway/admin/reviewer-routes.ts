@@ -1,8 +1,7 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { readPublicKey } from "../../core/attestation/ed25519.ts";
 import { isAttester } from "../../core/attestation/read.ts";
 import { isNamedByIdentity } from "../../core/attestation/reviewer.ts";
-import { forgetPolicy } from "../auth/policy.ts";
 import { isCreatedKey } from "../registry/page.ts";
 import {
   createReviewer,
@@ -12,8 +11,10 @@ import {
   retireReviewer,
   revokeReviewer,
 } from "../registry/reviewers.ts";
-import { type AdminEnv, actingNow } from "./environment.ts";
+import type { AdminContext, AdminEnv } from "./environment.ts";
+import { changed, created, one } from "./frame.ts";
 import { Problem } from "./problem.ts";
+import { adminRoute } from "./roles.ts";
 import {
   body,
   json,
@@ -103,7 +104,9 @@ const WithReason = z.strictObject({ reason: Reason });
 const ofReviewer = z.object({ id: ReviewerId.openapi({ param: { name: "id", in: "path" } }) });
 const tags = ["reviewers"];
 
-const create = createRoute({
+const create = adminRoute({
+  role: "admin",
+  creates: true,
   method: "post",
   path: "/reviewers",
   tags,
@@ -114,7 +117,8 @@ const create = createRoute({
   responses: { 201: json("The reviewer.", ReviewerBody), ...problems },
 });
 
-const list = createRoute({
+const list = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/reviewers",
   tags,
@@ -123,7 +127,8 @@ const list = createRoute({
   responses: { 200: json("A page of reviewers.", pageOf("ReviewerPage", ReviewerBody)), ...problems },
 });
 
-const read = createRoute({
+const read = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/reviewers/{id}",
   tags,
@@ -132,7 +137,9 @@ const read = createRoute({
   responses: { 200: json("The reviewer.", ReviewerBody), ...problems },
 });
 
-const retire = createRoute({
+const retire = adminRoute({
+  role: "admin",
+  conditional: true,
   method: "post",
   path: "/reviewers/{id}/retire",
   tags,
@@ -143,7 +150,9 @@ const retire = createRoute({
   responses: { 200: json("The reviewer.", ReviewerBody), ...problems },
 });
 
-const revoke = createRoute({
+const revoke = adminRoute({
+  role: "admin",
+  conditional: true,
   method: "post",
   path: "/reviewers/{id}/revoke",
   tags,
@@ -155,36 +164,34 @@ const revoke = createRoute({
 });
 
 export function addReviewerRoutes(app: OpenAPIHono<AdminEnv>): void {
-  app.openapi(create, async (c) => {
+  app.openapi(create, (c) => {
     const { attester, key, registeredAt = null, note = null } = c.req.valid("json");
-    const acting = actingNow(c);
-    if (registeredAt !== null && registeredAt > acting.now) {
+    if (registeredAt !== null && registeredAt > Date.now()) {
       const error = { field: "registeredAt", message: "must not be in the future" };
       throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
     }
-    const reviewer = await createReviewer(c.get("registry"), acting, { attester, key, registeredAt, note });
-    forgetPolicy();
-    return c.json(showReviewer(reviewer), 201);
+    const wanted = { attester, key, registeredAt, note };
+    return created(c, (acting) => createReviewer(c.get("registry"), acting, wanted), showReviewer);
   });
   app.openapi(list, async (c) => {
     const page = await listReviewers(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
     return c.json(pageBody(page, showReviewer), 200);
   });
   app.openapi(read, async (c) => {
-    return c.json(showReviewer(await getReviewer(c.get("registry"), c.req.valid("param").id)), 200);
+    return one(c, await getReviewer(c.get("registry"), c.req.valid("param").id), showReviewer);
   });
-  app.openapi(retire, async (c) => {
-    const { reason } = c.req.valid("json");
-    const reviewer = await retireReviewer(c.get("registry"), actingNow(c), c.req.valid("param").id, reason);
-    forgetPolicy();
-    return c.json(showReviewer(reviewer), 200);
-  });
-  app.openapi(revoke, async (c) => {
-    const { reason } = c.req.valid("json");
-    const reviewer = await revokeReviewer(c.get("registry"), actingNow(c), c.req.valid("param").id, reason);
-    forgetPolicy();
-    return c.json(showReviewer(reviewer), 200);
-  });
+  app.openapi(retire, (c) => end(c, c.req.valid("param").id, c.req.valid("json").reason, retireReviewer));
+  app.openapi(revoke, (c) => end(c, c.req.valid("param").id, c.req.valid("json").reason, revokeReviewer));
+}
+
+function end(c: AdminContext, id: string, reason: string, step: typeof retireReviewer) {
+  const registry = c.get("registry");
+  return changed(
+    c,
+    () => getReviewer(registry, id),
+    (acting) => step(registry, acting, id, reason),
+    showReviewer,
+  );
 }
 
 function showReviewer({ key, ...reviewer }: RegisteredReviewer) {

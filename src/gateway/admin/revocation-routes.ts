@@ -1,8 +1,15 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
-import { forgetPolicy } from "../auth/policy.ts";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { isCreatedKey } from "../registry/page.ts";
-import { createRevocation, liftRevocation, listRevocations, type Revocation } from "../registry/revocations.ts";
-import { type AdminEnv, actingNow } from "./environment.ts";
+import {
+  createRevocation,
+  getRevocation,
+  liftRevocation,
+  listRevocations,
+  type Revocation,
+} from "../registry/revocations.ts";
+import type { AdminEnv } from "./environment.ts";
+import { changed, created, one } from "./frame.ts";
+import { adminRoute } from "./roles.ts";
 import {
   body,
   Hash,
@@ -42,7 +49,9 @@ const NewRevocation = z
 const ofRevocation = z.object({ id: RevocationId.openapi({ param: { name: "id", in: "path" } }) });
 const tags = ["revocations"];
 
-const create = createRoute({
+const create = adminRoute({
+  role: "reviewer",
+  creates: true,
   method: "post",
   path: "/revocations",
   tags,
@@ -53,7 +62,8 @@ const create = createRoute({
   responses: { 201: json("The revocation.", RevocationBody), ...problems },
 });
 
-const list = createRoute({
+const list = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/revocations",
   tags,
@@ -62,7 +72,19 @@ const list = createRoute({
   responses: { 200: json("A page of revocations.", pageOf("RevocationPage", RevocationBody)), ...problems },
 });
 
-const lift = createRoute({
+const read = adminRoute({
+  role: "viewer",
+  method: "get",
+  path: "/revocations/{id}",
+  tags,
+  summary: "Read a revocation",
+  request: { params: ofRevocation },
+  responses: { 200: json("The revocation.", RevocationBody), ...problems },
+});
+
+const lift = adminRoute({
+  role: "admin",
+  conditional: true,
   method: "post",
   path: "/revocations/{id}/lift",
   tags,
@@ -73,20 +95,27 @@ const lift = createRoute({
 });
 
 export function addRevocationRoutes(app: OpenAPIHono<AdminEnv>): void {
-  app.openapi(create, async (c) => {
-    const revocation = await createRevocation(c.get("registry"), actingNow(c), c.req.valid("json"));
-    forgetPolicy();
-    return c.json(showRevocation(revocation), 201);
+  app.openapi(create, (c) => {
+    const wanted = c.req.valid("json");
+    return created(c, (acting) => createRevocation(c.get("registry"), acting, wanted), showRevocation);
   });
   app.openapi(list, async (c) => {
     const page = await listRevocations(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
     return c.json(pageBody(page, showRevocation), 200);
   });
-  app.openapi(lift, async (c) => {
+  app.openapi(read, async (c) =>
+    one(c, await getRevocation(c.get("registry"), c.req.valid("param").id), showRevocation),
+  );
+  app.openapi(lift, (c) => {
     const { reason } = c.req.valid("json");
-    const revocation = await liftRevocation(c.get("registry"), actingNow(c), c.req.valid("param").id, reason);
-    forgetPolicy();
-    return c.json(showRevocation(revocation), 200);
+    const { id } = c.req.valid("param");
+    const registry = c.get("registry");
+    return changed(
+      c,
+      () => getRevocation(registry, id),
+      (acting) => liftRevocation(registry, acting, id, reason),
+      showRevocation,
+    );
   });
 }
 

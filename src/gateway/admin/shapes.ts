@@ -8,7 +8,7 @@ const MAX_NOTE_CHARS = 1_000;
 const MAX_RPM = 1_000_000;
 const MAX_DAILY_QUOTA = 1_000_000_000;
 const MAX_GRANTS = 500;
-const MAX_PAGE = 100;
+const MAX_PAGE = 200;
 const DEFAULT_PAGE = 50;
 const MAX_CURSOR_CHARS = 1024;
 
@@ -22,6 +22,8 @@ export const ClientId = z.string().regex(idPattern("cli")).openapi({ example: "c
 export const TokenId = z.string().regex(idPattern("tok")).openapi({ example: "tok_0123456789abcdef01234567" });
 export const ReviewerId = z.string().regex(idPattern("rev")).openapi({ example: "rev_0123456789abcdef01234567" });
 export const RevocationId = z.string().regex(idPattern("rvk")).openapi({ example: "rvk_0123456789abcdef01234567" });
+export const OperatorId = z.string().regex(idPattern("opr")).openapi({ example: "opr_0123456789abcdef01234567" });
+export const OperatorTokenId = z.string().regex(idPattern("opt")).openapi({ example: "opt_0123456789abcdef01234567" });
 
 /** The path of whatever belongs to one origin. */
 export const ofOrigin = z.object({ id: OriginId.openapi({ param: { name: "id", in: "path" } }) });
@@ -95,6 +97,44 @@ export const PageQuery = z.strictObject({
     .optional()
     .openapi({ param: { name: "cursor", in: "query" }, description: "`nextCursor` of the page before." }),
 });
+
+/** A query parameter that may be left out. */
+export function queryText(name: string, maxChars: number, description: string) {
+  return z
+    .string({ error: "must be given once" })
+    .min(1, { error: "must not be empty" })
+    .max(maxChars, { error: `must have at most ${maxChars} characters` })
+    .optional()
+    .openapi({ param: { name, in: "query" }, description });
+}
+
+/** One of some words, as a query parameter that may be left out. */
+export function queryWord<const T extends readonly [string, ...string[]]>(
+  name: string,
+  words: T,
+  description?: string,
+) {
+  return z
+    .enum(words, { error: `must be one of ${words.join(", ")}` })
+    .optional()
+    .openapi({ param: { name, in: "query" }, ...(description === undefined ? {} : { description }) });
+}
+
+const MOMENT_SENTENCE = "must be epoch milliseconds";
+
+/** Epoch milliseconds, as a query parameter that may be left out. */
+export function queryMoment(name: string, description: string) {
+  return z
+    .string({ error: MOMENT_SENTENCE })
+    .regex(/^(?:0|[1-9]\d{0,15})$/, { error: MOMENT_SENTENCE })
+    .transform(Number)
+    .refine(Number.isSafeInteger, { error: MOMENT_SENTENCE })
+    .optional()
+    .openapi({ param: { name, in: "query" }, type: "integer", description });
+}
+
+/** Part of a name or address, in any case. */
+export const Sought = queryText("q", 200, "Only those whose name or address holds this text, in any case.");
 
 /** @throws Problem `bad_request` for a cursor that no page of this list gave. */
 export function pageRequest<Key>(

@@ -1,42 +1,122 @@
 import type { MiddlewareHandler } from "hono";
-import { adminFailures, clientAddress } from "../auth/failures.ts";
 import { constantTimeEqual } from "../auth/token.ts";
-import type { Settings } from "../env.ts";
-import type { AdminEnv } from "./environment.ts";
+import { inBackground } from "../background.ts";
+import { type Env, readSettings } from "../env.ts";
+import { GatewayError } from "../errors.ts";
+import { describeFailure } from "../log.ts";
+import { openRegistry } from "../registry/database.ts";
+import { isDatabaseDown } from "../registry/database-failure.ts";
+import { isUseDue, noteTokenUse } from "../registry/operator-tokens.ts";
+import { type AccessVerifier, accessVerifier } from "./access-jwt.ts";
+import {
+  attempt,
+  type Judge,
+  judgeAccess,
+  judgeSession,
+  judgeToken,
+  type SignedIn,
+  type Throttled,
+} from "./credentials.ts";
+import type { AdminContext, AdminEnv } from "./environment.ts";
 import { problemResponse } from "./problem.ts";
+import { csrfTokenOf, readSessionCookie } from "./session-cookie.ts";
 
-/** Any visible characters, as `ADMIN_TOKEN` may have; wider than the alphabet of client tokens. */
+/** Any visible characters, as `ADMIN_TOKEN` may have; wider than the alphabet of tokens of ours. */
 const BEARER = /^bearer +([\x21-\x7e]{1,512}) *$/i;
-
-/** Judges a presented admin token, and counts a failure against its address; `wait`: seconds until the address may try again. */
-export function signIn(
-  presented: string | undefined,
-  headers: Headers,
-  { adminToken, authFailuresPerMinute }: Settings,
-): { readonly admitted: boolean; readonly wait: number } {
-  const address = clientAddress(headers);
-  const now = Date.now();
-  const wait = adminFailures.retryAfter(address, authFailuresPerMinute, now);
-  if (wait > 0) return { admitted: false, wait };
-  const admitted = adminToken !== null && presented !== undefined && constantTimeEqual(presented, adminToken);
-  if (!admitted) adminFailures.record(address, now);
-  return { admitted, wait: 0 };
-}
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /**
- * Lets the holder of `ADMIN_TOKEN` in, and nobody while that is not set. Every failure is the same 401 `unauthorized`; an
- * address that fails too often is answered 429 `rate_limited`, even with the right token, until its minute has passed.
+ * Lets operators in: by bearer token, else by the session's cookie, else by Cloudflare Access. Who is suspended, or whose token ended, is
+ * out at the next request. Every failure is the same 401 `unauthorized`; an address that fails too often is answered 429 `rate_limited`.
+ * What a browser sends along by itself changes nothing without the proof that a page of the console asks: 403 `csrf`.
+ *
+ * @param verify of Cloudflare Access.
  */
-export const requireAdmin: MiddlewareHandler<AdminEnv> = async (c, next) => {
-  const presented = BEARER.exec(c.req.header("Authorization") ?? "")?.[1];
-  const { admitted, wait } = signIn(presented, c.req.raw.headers, c.get("settings"));
-  if (wait > 0) {
-    return problemResponse(c, "rate_limited", {
-      detail: "Too many failed sign-ins from this address.",
-      headers: { "Retry-After": String(wait) },
-    });
+export function requireOperator(verify: AccessVerifier = accessVerifier()): MiddlewareHandler<AdminEnv> {
+  return async (c, next) => {
+    const found = await databaseErrors(() => identify(c, verify));
+    if (found === null) return problemResponse(c, "unauthorized");
+    if ("wait" in found) return throttledResponse(c, found);
+    if (found.ambient !== null && !SAFE_METHODS.has(c.req.method) && !(await isFromConsole(c, found.ambient))) {
+      return problemResponse(c, "csrf", {
+        detail: "Send the csrfToken of GET /session as X-CSRF-Token, from a page of the console's own origin.",
+      });
+    }
+    c.set("signedIn", found);
+    noteUse(c, found);
+    return next();
+  };
+}
+
+async function identify(c: AdminContext, verify: AccessVerifier): Promise<SignedIn | Throttled | null> {
+  const settings = c.get("settings");
+  const judge: Judge = { registry: openRegistry(c.env.DB), settings, now: Date.now() };
+  const tried = (credential: string, judged: () => Promise<SignedIn | null>) =>
+    attempt(credential, c.req.raw.headers, settings, judged);
+  const header = c.req.header("Authorization");
+  if (header !== undefined) {
+    const presented = BEARER.exec(header)?.[1];
+    return tried(presented ?? header, async () => (presented === undefined ? null : judgeToken(presented, judge)));
   }
-  if (!admitted) return problemResponse(c, "unauthorized");
-  c.set("actor", "admin-token");
-  await next();
-};
+  const cookie = readSessionCookie(c);
+  const jwt = settings.access === null ? undefined : c.req.header("Cf-Access-Jwt-Assertion");
+  if (cookie !== null) {
+    // A session that ended need not stand in the way of Access.
+    const session = await tried(cookie, async () => judgeSession(cookie, judge));
+    if (session !== null || jwt === undefined) return session;
+  }
+  return jwt === undefined ? null : tried(jwt, async () => judgeAccess(jwt, verify, judge));
+}
+
+/** Whether a page of the console's own web origin makes the request, and was told the credential's CSRF token. */
+async function isFromConsole(c: AdminContext, ambient: string): Promise<boolean> {
+  const token = c.req.header("X-CSRF-Token");
+  if (token === undefined || !constantTimeEqual(token, await csrfTokenOf(ambient))) return false;
+  return isSameOrigin(c) === true;
+}
+
+/** Whether the browser says that a page of this web origin asks; `null`: nothing says so, as from a script. */
+export function isSameOrigin(c: AdminContext): boolean | null {
+  // Only browsers set it, and behind whatever proxy they know where they are.
+  const site = c.req.header("Sec-Fetch-Site");
+  if (site !== undefined) return site === "same-origin";
+  const origin = c.req.header("Origin");
+  return origin === undefined ? null : origin === new URL(c.req.url).origin;
+}
+
+export function throttledResponse(c: AdminContext, { wait }: Throttled): Response {
+  return problemResponse(c, "rate_limited", {
+    detail: "Too many failed sign-ins from this address.",
+    headers: { "Retry-After": String(wait) },
+  });
+}
+
+/** Whether a token is that of an operator, for what is shown to operators beside the admin API. */
+export async function isOperatorsToken(presented: string, headers: Headers, env: Env): Promise<boolean> {
+  const read = readSettings(env);
+  if (!read.ok) return false;
+  const judge = { registry: openRegistry(env.DB), settings: read.settings, now: Date.now() };
+  const found = await databaseErrors(() =>
+    attempt(presented, headers, read.settings, () => judgeToken(presented, judge)),
+  );
+  return found !== null && !("wait" in found);
+}
+
+/** Nobody is let in on a guess: without the database there is no answer. */
+export async function databaseErrors<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (isDatabaseDown(cause)) throw new GatewayError("policy_unavailable", { cause });
+    throw cause;
+  }
+}
+
+function noteUse(c: AdminContext, { token }: SignedIn): void {
+  const now = Date.now();
+  if (token === null || !isUseDue(token.lastUsedAt, now)) return;
+  const noted = noteTokenUse(openRegistry(c.env.DB), token.tokenId, now).catch((error: unknown) => {
+    console.warn(JSON.stringify({ event: "token_use_not_noted", error: describeFailure(error) }));
+  });
+  inBackground(c, noted);
+}

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { decodeExactly, IntegrityError, sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { SkillId, ToolDefinition } from "../../core/skill.ts";
@@ -14,6 +14,7 @@ import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/s
 import { reconsiderHub } from "../releases/hub-client.ts";
 import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
 import { hiddenCharacters, MAX_HIDDEN_KINDS } from "./hidden-characters.ts";
+import { adminRoute } from "./roles.ts";
 import { body, Hash, json, Note, ofOrigin, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
 import { SkillVersionBody, showVersion } from "./skill-shape.ts";
 import { diffSources, MAX_CHANGED_LINES, MAX_COMPARED_LINES, MAX_LINE_CHARS, MAX_SHOWN_LINES } from "./source-diff.ts";
@@ -111,7 +112,8 @@ const skillQuery = z.strictObject({
 });
 const tags = ["skills"];
 
-const list = createRoute({
+const list = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/origins/{id}/skills",
   tags,
@@ -120,7 +122,8 @@ const list = createRoute({
   responses: { 200: json("A page of skill versions.", pageOf("SkillVersionPage", SkillVersionBody)), ...problems },
 });
 
-const source = createRoute({
+const source = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/origins/{id}/skills/{toolSha256}/source",
   tags,
@@ -130,7 +133,8 @@ const source = createRoute({
   responses: { 200: json("The texts.", Source), ...problems },
 });
 
-const diff = createRoute({
+const diff = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/origins/{id}/skills/{toolSha256}/diff",
   tags,
@@ -140,7 +144,8 @@ const diff = createRoute({
   responses: { 200: json("The difference.", Diff), ...problems },
 });
 
-const approve = createRoute({
+const approve = adminRoute({
+  role: "reviewer",
   method: "post",
   path: "/origins/{id}/approve",
   tags,
@@ -151,7 +156,8 @@ const approve = createRoute({
   responses: { 204: { description: "Approved, all of them." }, ...problems },
 });
 
-const reject = createRoute({
+const reject = adminRoute({
+  role: "reviewer",
   method: "post",
   path: "/origins/{id}/reject",
   tags,

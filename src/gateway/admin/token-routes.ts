@@ -1,10 +1,11 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
-import { forgetPolicy } from "../auth/policy.ts";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { createToken, tokenSha256 } from "../auth/token.ts";
 import { isCreatedKey } from "../registry/page.ts";
 import { type ClientToken, createClientToken, listClientTokens, revokeClientToken } from "../registry/tokens.ts";
 import { type AdminEnv, actingNow } from "./environment.ts";
+import { created } from "./frame.ts";
 import { Problem } from "./problem.ts";
+import { adminRoute } from "./roles.ts";
 import { ClientId, json, Moment, PageQuery, pageBody, pageOf, pageRequest, problems, TokenId } from "./shapes.ts";
 
 const MAX_LIFETIME_MS = 10 * 365 * 24 * 3600 * 1000;
@@ -36,7 +37,9 @@ const ofClient = z.object({ id: ClientId.openapi({ param: { name: "id", in: "pat
 const ofToken = ofClient.extend({ tokenId: TokenId.openapi({ param: { name: "tokenId", in: "path" } }) });
 const tags = ["tokens"];
 
-const create = createRoute({
+const create = adminRoute({
+  role: "admin",
+  creates: true,
   method: "post",
   path: "/clients/{id}/tokens",
   tags,
@@ -50,7 +53,8 @@ const create = createRoute({
   responses: { 201: json("The token, shown once.", IssuedToken), ...problems },
 });
 
-const list = createRoute({
+const list = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/clients/{id}/tokens",
   tags,
@@ -60,7 +64,8 @@ const list = createRoute({
   responses: { 200: json("A page of tokens.", pageOf("ClientTokenPage", TokenBody)), ...problems },
 });
 
-const revoke = createRoute({
+const revoke = adminRoute({
+  role: "admin",
   method: "delete",
   path: "/clients/{id}/tokens/{tokenId}",
   tags,
@@ -73,17 +78,21 @@ const revoke = createRoute({
 
 export function addTokenRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(create, async (c) => {
-    const acting = actingNow(c);
+    const now = Date.now();
     const expiresAt = c.req.valid("json").expiresAt ?? null;
-    if (expiresAt !== null && (expiresAt <= acting.now || expiresAt > acting.now + MAX_LIFETIME_MS)) {
+    if (expiresAt !== null && (expiresAt <= now || expiresAt > now + MAX_LIFETIME_MS)) {
       const error = { field: "expiresAt", message: EXPIRY_SENTENCE };
       throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
     }
     const token = createToken();
     const stored = { tokenSha256: await tokenSha256(token), expiresAt };
-    const row = await createClientToken(c.get("registry"), acting, c.req.valid("param").id, stored);
-    forgetPolicy();
-    return c.json({ ...showToken(row), token }, 201);
+    const { id } = c.req.valid("param");
+    return created(
+      c,
+      (acting) => createClientToken(c.get("registry"), acting, id, stored),
+      (row) => ({ ...showToken(row), token }),
+      { isSecret: true },
+    );
   });
   app.openapi(list, async (c) => {
     const request = pageRequest(c.req.valid("query"), isCreatedKey);
@@ -93,7 +102,6 @@ export function addTokenRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(revoke, async (c) => {
     const { id, tokenId } = c.req.valid("param");
     await revokeClientToken(c.get("registry"), actingNow(c), id, tokenId);
-    forgetPolicy();
     return c.body(null, 204);
   });
 }

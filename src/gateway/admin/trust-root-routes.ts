@@ -1,10 +1,11 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
-import { readTrustRoot } from "../../core/attestation/trust-root.ts";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { readTrustRoot, type TrustRoot } from "../../core/attestation/trust-root.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { forgetPolicy } from "../auth/policy.ts";
 import { readTrustRootInForce, setTrustRoot, type TrustRootInForce } from "../registry/trust.ts";
-import { type AdminEnv, actingNow } from "./environment.ts";
+import type { AdminContext, AdminEnv } from "./environment.ts";
+import { changed, one } from "./frame.ts";
 import { Problem } from "./problem.ts";
+import { adminRoute } from "./roles.ts";
 import { body, json, Moment, problems } from "./shapes.ts";
 
 const Root = z.record(z.string(), z.any(), { error: "must be a JSON object" });
@@ -21,7 +22,8 @@ const TrustRootBody = z
 const tags = ["trust root"];
 const answer = json("The trust root in force.", TrustRootBody);
 
-const read = createRoute({
+const read = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/trust-root",
   tags,
@@ -29,7 +31,9 @@ const read = createRoute({
   responses: { 200: answer, ...problems },
 });
 
-const replace = createRoute({
+const replace = adminRoute({
+  role: "admin",
+  conditional: true,
   method: "put",
   path: "/trust-root",
   tags,
@@ -40,7 +44,9 @@ const replace = createRoute({
   responses: { 200: answer, ...problems },
 });
 
-const reset = createRoute({
+const reset = adminRoute({
+  role: "admin",
+  conditional: true,
   method: "delete",
   path: "/trust-root",
   tags,
@@ -49,19 +55,23 @@ const reset = createRoute({
 });
 
 export function addTrustRootRoutes(app: OpenAPIHono<AdminEnv>): void {
-  app.openapi(read, async (c) => c.json(showTrustRoot(await readTrustRootInForce(c.get("registry"))), 200));
+  app.openapi(read, async (c) => one(c, await readTrustRootInForce(c.get("registry")), showTrustRoot));
   app.openapi(replace, async (c) => {
     const given = await readTrustRoot(c.req.valid("json") as JsonObject);
     if (!given.ok) throw new Problem("bad_trust_root", { detail: given.message });
-    const inForce = await setTrustRoot(c.get("registry"), actingNow(c), given.trustRoot);
-    forgetPolicy();
-    return c.json(showTrustRoot(inForce), 200);
+    return setTo(c, given.trustRoot);
   });
-  app.openapi(reset, async (c) => {
-    const inForce = await setTrustRoot(c.get("registry"), actingNow(c), null);
-    forgetPolicy();
-    return c.json(showTrustRoot(inForce), 200);
-  });
+  app.openapi(reset, (c) => setTo(c, null));
+}
+
+function setTo(c: AdminContext, trustRoot: TrustRoot | null) {
+  const registry = c.get("registry");
+  return changed(
+    c,
+    () => readTrustRootInForce(registry),
+    (acting) => setTrustRoot(registry, acting, trustRoot),
+    showTrustRoot,
+  );
 }
 
 function showTrustRoot({ trustRoot, setAt }: TrustRootInForce) {

@@ -1,7 +1,8 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { getOrigin } from "../registry/origins.ts";
 import { listVerdicts, type VerdictKey } from "../registry/verdicts.ts";
 import type { AdminEnv } from "./environment.ts";
+import { adminRoute } from "./roles.ts";
 import { json, Moment, ofOrigin, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
 
 const VerdictChange = z
@@ -14,7 +15,8 @@ const VerdictChange = z
   })
   .openapi("VerdictChange");
 
-const list = createRoute({
+const list = adminRoute({
+  role: "viewer",
   method: "get",
   path: "/origins/{id}/verdicts",
   tags: ["skills"],

@@ -2,26 +2,29 @@ import { crc32 } from "node:zlib";
 import { sha256Hex } from "../../core/integrity.ts";
 
 /**
- * Client tokens: `sg_<random>_<checksum>`. The random part is 160 bits in 32 characters of Crockford's base 32, the checksum the CRC-32 of
- * `sg_<random>` in 7 characters of the same alphabet. It lets junk and typing errors be refused without a database read; it is no secret
+ * Client tokens: `sg_<random>_<checksum>`; operators' tokens begin with `sgo_`. The random part is 160 bits in 32 characters of Crockford's base 32, the checksum the CRC-32 of
+ * what stands before it in 7 characters of the same alphabet. It lets junk and typing errors be refused without a database read; it is no secret
  * and proves nothing.
  */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const RANDOM_BYTES = 20;
-const SHAPE = /^sg_[0-9a-hjkmnp-tv-z]{32}_[0-9a-hjkmnp-tv-z]{7}$/;
+const SHAPE = /^(sgo?)_[0-9a-hjkmnp-tv-z]{32}_[0-9a-hjkmnp-tv-z]{7}$/;
 /** RFC 6750 §2.1 `b64token`, with a bound: a token of ours has 43 characters. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]{1,512}=*) *$/i;
 const MAX_HEADER_CHARS = 1024;
 
+/** Whose token it is: a client's, or an operator's. */
+type TokenPrefix = "sg" | "sgo";
+
 /** A fresh token. Show it once; store only its {@link tokenSha256}. */
-export function createToken(): string {
-  const body = `sg_${base32(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))}`;
+export function createToken(prefix: TokenPrefix = "sg"): string {
+  const body = `${prefix}_${base32(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))}`;
   return `${body}_${checksum(body)}`;
 }
 
 /** True when the text has the shape of a token and its checksum is right. Says nothing about whether the token exists. */
-export function isWellFormedToken(text: string): boolean {
-  if (!SHAPE.test(text)) return false;
+export function isWellFormedToken(text: string, prefix: TokenPrefix = "sg"): boolean {
+  if (SHAPE.exec(text)?.[1] !== prefix) return false;
   const cut = text.lastIndexOf("_");
   return constantTimeEqual(checksum(text.slice(0, cut)), text.slice(cut + 1));
 }

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { inBackground } from "../background.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Env } from "../env.ts";
 import { describeFailure, type RequestLog } from "../log.ts";
@@ -28,16 +29,7 @@ export function countRequest(c: Context<GatewayContext>, log: RequestLog, status
   counters.count(log, status);
   if (Math.abs(now - flushedAt) < FLUSH_INTERVAL_MS) return;
   flushedAt = now;
-  keepAlive(c, flush(c.env));
-}
-
-/** Counting must never fail a request, so it does without an execution context where the host gave none. */
-function keepAlive(c: Context<GatewayContext>, work: Promise<void>): void {
-  try {
-    c.executionCtx.waitUntil(work);
-  } catch {
-    // The work goes on as long as the host lets it.
-  }
+  inBackground(c, flush(c.env));
 }
 
 /** Never fails: what could not be handed on waits for the next time. */

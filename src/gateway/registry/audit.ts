@@ -39,7 +39,14 @@ export type AuditAction =
   | "client.create"
   | "client.update"
   | "client.token.create"
-  | "client.token.revoke";
+  | "client.token.revoke"
+  | "operator.create"
+  | "operator.update"
+  | "operator.token.create"
+  | "operator.token.revoke"
+  | "session.create"
+  | "session.end"
+  | "bootstrap.retire";
 
 /** What a mutation writes about itself. `detail` never holds a token, a secret or an argument value. */
 export interface AuditEntry {
@@ -75,11 +82,13 @@ export async function mutate<T>(registry: Registry, acting: Acting, decide: () =
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (attempt > 0) await backOff(attempt);
     const head = await auditHead(registry);
+    await acting.require?.();
     const decision = await decide();
     if (decision.writes === undefined) return decision.result;
     const row = await chainRow(head, acting, decision.audit);
+    const alongside = acting.alongside?.(decision.result) ?? [];
     try {
-      await registry.batch([registry.insert(auditLog).values(row), ...decision.writes]);
+      await registry.batch([registry.insert(auditLog).values(row), ...decision.writes, ...alongside]);
     } catch (error) {
       if (lostTheRace(error)) continue;
       throw isStatementAtFault(error) ? error : new BatchFailed(error);

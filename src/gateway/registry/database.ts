@@ -28,6 +28,10 @@ export interface Acting {
   readonly now: number;
   /** Tells the witness of the audit chain of a row that was written, and of the one before it; never rejects. */
   readonly noteRow?: (row: RowName, before: RowName | null) => Promise<void>;
+  /** What must hold of the state that the mutation starts from: it throws where that does not. Runs once an attempt. */
+  readonly require?: () => Promise<void>;
+  /** What else is written in the same batch, given the mutation's result. */
+  readonly alongside?: (result: unknown) => readonly Statement[];
 }
 
 /** Any number of values in one parameter, for `IN`: D1 allows 100 a statement. */

@@ -19,8 +19,10 @@ export type RegistryErrorCode =
   | "hash_revoked"
   /** As many attestations of an origin are stored as may be. */
   | "too_many_attestations"
-  /** A client holds as many usable tokens as it may. */
+  /** A client, or an operator, holds as many usable tokens as it may. */
   | "too_many_tokens"
+  /** Nobody could administer the gateway any more. */
+  | "last_admin"
   /** Other mutations won the audit chain every time; nothing was changed, a retry is safe. */
   | "busy";
 

@@ -1,3 +1,5 @@
+import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
+
 /** One page of a list in a fixed order. */
 export interface Page<T> {
   readonly items: readonly T[];
@@ -38,4 +40,18 @@ export function decodeCursor(cursor: string): unknown {
 /** Narrows a decoded cursor to `[createdAt, id]`. */
 export function isCreatedKey(key: unknown): key is CreatedKey {
   return Array.isArray(key) && key.length === 2 && Number.isSafeInteger(key[0]) && typeof key[1] === "string";
+}
+
+/** SQL: whether a row comes after a position in a list ordered by two columns, the earliest first; `undefined` from the start. */
+export function isAfter(
+  first: SQLWrapper,
+  second: SQLWrapper,
+  after: readonly [first: number | string, second: string] | null,
+): SQL | undefined {
+  return after === null ? undefined : sql`(${first}, ${second}) > (${after[0]}, ${after[1]})`;
+}
+
+/** SQL: whether a text holds another one, in any case of ASCII letters; `undefined` where none is asked for. */
+export function holds(text: SQLWrapper, part: string | undefined): SQL | undefined {
+  return part === undefined ? undefined : sql`instr(lower(${text}), lower(${part})) > 0`;
 }

@@ -45,8 +45,7 @@ export function createRevocation(
 /** @throws RegistryError `not_found`, `bad_state` (lifted already). */
 export function liftRevocation(registry: Registry, acting: Acting, id: string, reason: string): Promise<Revocation> {
   return mutate(registry, acting, async () => {
-    const [row] = await registry.select().from(revocations).where(eq(revocations.id, id));
-    if (row === undefined) throw new RegistryError("not_found", "There is no revocation with this id.");
+    const row = await getRevocation(registry, id);
     if (row.liftedAt !== null) throw new RegistryError("bad_state", "The revocation is lifted already.", id);
     const change = { liftedAt: acting.now, liftedBy: acting.actor, liftReason: reason };
     return {
@@ -55,6 +54,13 @@ export function liftRevocation(registry: Registry, acting: Acting, id: string, r
       audit: { action: "revocation.lift", subject: id, detail: { kind: row.kind, subject: row.subject, reason } },
     };
   });
+}
+
+/** @throws RegistryError `not_found`. */
+export async function getRevocation(registry: Registry, id: string): Promise<Revocation> {
+  const [row] = await registry.select().from(revocations).where(eq(revocations.id, id));
+  if (row === undefined) throw new RegistryError("not_found", "There is no revocation with this id.");
+  return row;
 }
 
 /** Newest first, lifted ones included. */

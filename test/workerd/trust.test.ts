@@ -1,11 +1,11 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Sha256Hex } from "../../src/core/integrity.ts";
 import { forgetPolicy, PolicyCache } from "../../src/gateway/auth/policy.ts";
 import { forgetHeldReleases } from "../../src/gateway/durable/origin-hub.ts";
-import { origins, skills, verdicts } from "../../src/gateway/registry/schema.ts";
+import { artifacts, origins, publishedMemories, skills, verdicts } from "../../src/gateway/registry/schema.ts";
 import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
 import { releases } from "../../src/gateway/releases/release-cache.ts";
 import { addClient, become, env, mcp, migrate, rpc, seen } from "./gateway-fixture.ts";
@@ -367,16 +367,25 @@ describe("what is held", () => {
     await publisher.publish([skill("second")]);
     pass(105_001);
     expect(await publisher.value("s")).toBe("first");
-    const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(publisher.origin));
-    const evict = async (lose: boolean) => {
-      if (lose) await runInDurableObject(stub, (_, state) => void state.storage.sql.exec("DELETE FROM chunks"));
-      releases.clear();
-      await forgetColo(publisher.origin);
-      forgetHeldReleases();
-      await evictDurableObject(stub);
-    };
-    return { publisher, evict };
+    return { publisher, evict: (lost: boolean) => lose(publisher, lost) };
   }
+
+  /** Nothing is in memory any more, nor in the data centre's cache, and where that is wished nor in the hub's storage. */
+  async function lose({ origin }: { readonly origin: string }, storage: boolean): Promise<void> {
+    const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+    if (storage) {
+      await runInDurableObject(stub, (_, state) => {
+        state.storage.sql.exec("DELETE FROM chunks");
+        state.storage.kv.delete("withdrawn");
+      });
+    }
+    releases.clear();
+    await forgetColo(origin);
+    forgetHeldReleases();
+    await evictDurableObject(stub);
+  }
+
+  const memoryHash = (content: string) => hashText(JSON.stringify([{ id: "one#0", metadata: { content } }]));
 
   it("survives the eviction of the hub, the loss of its storage, and the origin going down", async () => {
     const { publisher, evict } = await held();
@@ -395,7 +404,6 @@ describe("what is held", () => {
 
   it("survives even the loss of the hub's storage while the origin is down, for the time of the last known good", async () => {
     const { publisher, evict } = await held();
-    await drizzle(env.DB).update(origins).set({ probedAt: 1 }).where(eq(origins.id, publisher.id));
     await become(publisher.host, "down");
     await evict(true);
     expect(state(await publisher.list())).toEqual([200, "stale"]);
@@ -420,17 +428,51 @@ describe("what is held", () => {
     expect(await publisher.value("s")).toBe("first");
   });
 
-  it("does not bring back what the origin withdrew before it went down", async () => {
-    const { publisher, evict } = await held();
-    await drizzle(env.DB).update(origins).set({ probedAt: 1 }).where(eq(origins.id, publisher.id));
-    await become(publisher.host, "prose");
+  it("is restored with the memories and attestations that the publisher last shipped, and without what it withdrew", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher({ attestationMode: "enforcing" });
+    const ada = await addReviewer("ada");
+    const handler = "host.memorySearch === undefined ? 'no memory' : host.memorySearch('tea').hits[0].text";
+    const [s, gone] = [skill("s", { scope: "shop", handler }), skill("gone", { name: "gone" })] as const;
+    for (const version of [s, gone]) await approve(publisher.id, version);
+    const entries = await Promise.all([s, gone].map((one) => ada.sign(publisher.origin, one)));
+    await publisher.publish([s, gone], entries, { shop: "An old tea", other: "Old" });
+    expect(await publisher.value("shop__s")).toBe("An old tea");
+    expect(await publisher.value("gone")).toBe("gone");
+    await publisher.publish([s], entries, { shop: "The tea" });
     pass(105_001);
-    expect(await publisher.value("s")).toBe("no_skills");
+    expect(await publisher.value("shop__s")).toBe("The tea");
     await become(publisher.host, "down");
-    pass(10_001);
-    await evict(false);
-    expect(await publisher.value("s")).toBe("discovery_failed");
+    await lose(publisher, true);
+    expect(state(await publisher.list())).toEqual([200, "stale"]);
+    expect(await publisher.value("shop__s")).toBe("The tea");
+    expect(await publisher.value("gone")).toBe(-32602);
+    const kept = await drizzle(env.DB)
+      .select()
+      .from(publishedMemories)
+      .where(eq(publishedMemories.originId, publisher.id));
+    expect(kept.map(({ scope }) => scope)).toEqual(["shop"]);
+    // Bytes that nothing refers to are gone: two sources and a memory stay.
+    const stored = await drizzle(env.DB)
+      .select({ sha256: artifacts.sha256 })
+      .from(artifacts)
+      .where(inArray(artifacts.sha256, await Promise.all(["An old tea", "Old", "The tea"].map(memoryHash))));
+    expect(stored).toEqual([{ sha256: await memoryHash("The tea") }]);
   });
+
+  it.each([false, true])(
+    "does not bring back what the origin withdrew before it went down; storage lost: %s",
+    async (lost) => {
+      const { publisher, evict } = await held();
+      await become(publisher.host, "prose");
+      pass(105_001);
+      expect(await publisher.value("s")).toBe("no_skills");
+      await become(publisher.host, "down");
+      pass(10_001);
+      await evict(lost);
+      expect(await publisher.value("s")).toBe("discovery_failed");
+    },
+  );
 
   it("stays where the hub cannot ask the database", async () => {
     const { publisher } = await held();

@@ -16,7 +16,11 @@ export class AdminError extends Error {
 
 export interface ProbeResult {
   readonly error: { readonly code: string; readonly message: string } | null;
-  readonly skills: readonly { readonly publicName: string; readonly approvedAt: number | null }[];
+  readonly skills: readonly {
+    readonly publicName: string;
+    readonly approvedAt: number | null;
+    readonly changedSinceApproval: boolean;
+  }[];
   readonly rejected: readonly {
     readonly scope: string | null;
     readonly name: string;

@@ -11,7 +11,7 @@ export async function onboardOrigin(admin: AdminClient, origin: string): Promise
   const id = await admin.ensureOrigin(origin);
   const probe = await probeUntilFound(admin, id, origin);
   const active = (await admin.originStatus(id)) === "active";
-  const current = probe.skills.every((skill) => skill.approvedAt !== null);
+  const current = probe.skills.every((skill) => skill.approvedAt !== null && !skill.changedSinceApproval);
   if (active && !current) await admin.suspend(id, "Its code changed; the local stack approves what it serves now.");
   if (!active || !current) await admin.activate(id);
   return { id, probe };

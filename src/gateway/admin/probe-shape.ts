@@ -51,6 +51,10 @@ export const ProbeBody = z
           }),
         state: SkillState,
         approvedAt: Moment.nullable().openapi({ description: "When this very version was approved; null: it is not." }),
+        changedSinceApproval: z.boolean().openapi({
+          description:
+            "Its recipe, description or definition is not what was approved with this hash: approve it again to take it.",
+        }),
       }),
     ),
     index: z

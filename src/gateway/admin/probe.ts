@@ -55,6 +55,7 @@ export async function probeAndRecord(c: AdminContext, prober: Prober, id: string
       ...(judgements[i] ?? UNJUDGED),
       state: stateOf(known.get(keyOf(skill)) ?? UNDECIDED),
       approvedAt: known.get(keyOf(skill))?.approvedAt ?? null,
+      changedSinceApproval: known.get(keyOf(skill))?.changedSinceApproval ?? false,
     })),
     index: { code: index.code, message: index.message, entries: index.entries },
     rejected: rejected.map(showRejection),

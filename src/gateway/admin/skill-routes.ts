@@ -10,6 +10,7 @@ import type { Registry } from "../registry/database.ts";
 import { RegistryError } from "../registry/errors.ts";
 import { getOrigin } from "../registry/origins.ts";
 import { approveVersions, lastApproved, rejectVersions } from "../registry/reviews.ts";
+import type { skills } from "../registry/schema.ts";
 import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/skills.ts";
 import { reconsiderHub } from "../releases/hub-client.ts";
 import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
@@ -67,6 +68,18 @@ const Source = z
       .nullable()
       .openapi({ description: "The text of SKILL.md, where the version has a verified one." }),
     definition: z.record(z.string(), z.any()).openapi({ description: "What the script registers." }),
+    changed: z
+      .object({
+        description: z.string(),
+        version: z.string().nullable(),
+        recipe: z.string().nullable(),
+        definition: z.record(z.string(), z.any()),
+      })
+      .nullable()
+      .openapi({
+        description:
+          "Where the version was approved and the latest probe saw other things under the same hash: what approving it again would take. The texts above are then those that were approved.",
+      }),
     hidden: z.object({ source: Hidden, recipe: Hidden }),
   })
   .openapi("SkillSource");
@@ -151,7 +164,7 @@ const approve = adminRoute({
   tags,
   summary: "Approve skill versions",
   description:
-    "Each becomes the last approved version of its skill. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`, `not_stored`, `hash_revoked`.",
+    "Each becomes the last approved version of its skill, with the description, definition and recipe that the latest probe saw. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`, `not_stored`, `hash_revoked`.",
   request: { params: ofOrigin, body: body(Review) },
   responses: { 204: { description: "Approved, all of them." }, ...problems },
 });
@@ -181,8 +194,12 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     const text = await readText(registry, row.toolSha256, row.originId);
     const recipe = row.recipeSha256 === null ? null : await readText(registry, row.recipeSha256, row.originId);
     const definition = JSON.parse(row.definition ?? "{}") as ToolDefinition & Record<string, unknown>;
-    const hidden = { source: [...hiddenCharacters(text)], recipe: [...hiddenCharacters(recipe ?? "")] };
-    return c.json({ version: showVersion(toVersion(row)), source: text, recipe, definition, hidden }, 200);
+    const changed = await readChanged(registry, row);
+    const hidden = {
+      source: [...hiddenCharacters(text)],
+      recipe: [...hiddenCharacters(changed?.recipe ?? recipe ?? "")],
+    };
+    return c.json({ version: showVersion(toVersion(row)), source: text, recipe, definition, changed, hidden }, 200);
   });
   app.openapi(diff, async (c) => {
     const registry = c.get("registry");
@@ -234,6 +251,14 @@ async function readVersion(
   const row = await findVersion(registry, id, { ...skill, toolSha256 });
   if (row === null) throw new RegistryError("not_found", "No probe of this origin saw this version of the skill.");
   return row;
+}
+
+async function readChanged(registry: Registry, row: typeof skills.$inferSelect) {
+  if (row.changed === null) return null;
+  const [description, version, definition] = JSON.parse(row.changed) as [string, string | null, string];
+  const recipe =
+    row.changedRecipeSha256 === null ? null : await readText(registry, row.changedRecipeSha256, row.originId);
+  return { description, version, recipe, definition: JSON.parse(definition) as Record<string, unknown> };
 }
 
 /** What is reviewed must be what would run: the database is not trusted for it. @throws RegistryError `not_stored`. */

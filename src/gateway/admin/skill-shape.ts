@@ -26,6 +26,10 @@ export const SkillVersionBody = z
       description:
         "Of source and recipe; null: they are not kept, so that the version cannot be read, approved or served from the store.",
     }),
+    changedSinceApproval: z.boolean().openapi({
+      description:
+        "The latest probe saw this approved version with another description, definition or recipe, which its hash does not cover: held ones are served as approved until it is approved again.",
+    }),
   })
   .openapi("SkillVersion");
 

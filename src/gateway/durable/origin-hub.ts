@@ -281,6 +281,7 @@ export class OriginHub extends DurableObject<Env> {
       if (failure.code === "no_skills") {
         this.#keep(null);
         this.#warmth.noteWithdrawal(true);
+        this.ctx.waitUntil(this.#trusted.withdraw(deciding));
       } else if (this.#held === null && !this.#warmth.isWithdrawn) {
         await this.#restore(origin);
       } else {

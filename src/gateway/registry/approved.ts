@@ -5,7 +5,7 @@ import { type SkillId, type ToolDefinition, toPublicName } from "../../core/skil
 import { readArtifacts } from "./artifacts.ts";
 import { type Registry, valuesOf } from "./database.ts";
 import { skills } from "./schema.ts";
-import { changedSinceApproval } from "./skills.ts";
+import { changedSinceApproval } from "./seen-skills.ts";
 
 /** A version of a skill that an operator approved. */
 export interface ApprovedSkillVersion extends SkillId {

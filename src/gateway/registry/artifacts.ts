@@ -1,6 +1,6 @@
 import { asc, eq, inArray, sql } from "drizzle-orm";
 import { type Registry, type Statement, valuesOf } from "./database.ts";
-import { artifacts, skills } from "./schema.ts";
+import { artifacts, publishedMemories, skills } from "./schema.ts";
 
 /** D1 caps a row, and a parameter, at 2 MB. */
 export const PART_BYTES = 1_048_576;
@@ -60,14 +60,16 @@ export async function readArtifacts(
   return found;
 }
 
-/** Removes those of these that no skill version needs. */
+/** Removes those of these that no skill version and no publication needs. */
 export async function removeUnreferenced(registry: Registry, candidates: Iterable<string>): Promise<void> {
   const hashes = [...candidates];
   if (hashes.length === 0) return;
   await registry.delete(artifacts).where(
     sql`${inArray(artifacts.sha256, valuesOf(hashes))}
       AND NOT EXISTS (SELECT 1 FROM ${skills} WHERE ${skills.toolSha256} = ${artifacts.sha256} AND ${skills.bytes} IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM ${skills} WHERE ${skills.recipeSha256} = ${artifacts.sha256} AND ${skills.bytes} IS NOT NULL)`,
+      AND NOT EXISTS (SELECT 1 FROM ${skills} WHERE ${skills.recipeSha256} = ${artifacts.sha256} AND ${skills.bytes} IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM ${skills} WHERE ${skills.changedRecipeSha256} = ${artifacts.sha256})
+      AND NOT EXISTS (SELECT 1 FROM ${publishedMemories} WHERE ${publishedMemories.sha256} = ${artifacts.sha256})`,
   );
 }
 

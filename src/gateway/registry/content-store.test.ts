@@ -4,11 +4,13 @@ import type { ReleaseSkill } from "../../core/discovery/release.ts";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { PublicName } from "../../core/skill.ts";
 import { freshDatabase, register, registry } from "../admin/fixture.ts";
-import { approvedVersions, readApproved } from "./approved.ts";
+import { approvedVersions, readApproved, readAsApproved } from "./approved.ts";
 import { PART_BYTES, readArtifact } from "./artifacts.ts";
 import { MAX_ORIGIN_BYTES, MAX_UNAPPROVED_VERSIONS } from "./kept-versions.ts";
 import { activateOrigin, recordProbe } from "./onboarding.ts";
 import { suspendOrigin } from "./origins.ts";
+import { approveVersions } from "./reviews.ts";
+import { findVersion } from "./skills.ts";
 
 beforeEach(freshDatabase);
 
@@ -115,14 +117,27 @@ describe("the content store", () => {
     ]);
   });
 
-  it("keeps recipe and description as they were approved, whatever the publisher says later under the same hash", async () => {
+  it("keeps beside an approved version what a probe saw change under its hash, for the next approval to take", async () => {
     const id = await register("https://a.example");
-    const approved = await skill("sum", "one", { recipe: await recipe("good") });
-    await probe(id, await skill("sum", "one", { recipe: await recipe("draft") }));
-    await approve(id, approved);
-    await probe(id, await skill("sum", "one", { description: "Evil.", recipe: await recipe("evil") }));
-    expect(await readApproved(registry, id, [approved])).toEqual([approved]);
-    expect((await parts()).length).toBe(2);
+    const before = await skill("sum", "x", { recipe: await recipe("# Before") });
+    const after = { ...before, description: "New.", version: null, recipe: await recipe("# After") };
+    await approve(id, before);
+    await probe(id, after);
+    expect(await readAsApproved(registry, id, [before])).toEqual([]);
+    expect(await readAsApproved(registry, id, [after])).toEqual([before]);
+    expect(await readApproved(registry, id, [before])).toEqual([before]);
+    const changed = async () => (await findVersion(registry, id, before))?.changed ?? null;
+    expect(JSON.parse((await changed()) ?? "null")).toEqual(["New.", null, JSON.stringify(before.definition)]);
+    // Back as it was, and changed again.
+    await probe(id, before);
+    expect(await changed()).toBeNull();
+    await probe(id, after);
+    await approveVersions(registry, acting(), id, [before], null);
+    expect(await readApproved(registry, id, [before])).toEqual([after]);
+    expect((await parts()).map(({ sha256 }) => sha256)).toContain(after.recipe.sha256);
+    await approve(id, { ...after, recipe: null });
+    expect(await readApproved(registry, id, [before])).toEqual([{ ...after, recipe: null }]);
+    expect((await parts()).map(({ sha256 }) => sha256)).toEqual([before.toolSha256]);
   });
 
   it("removes the bytes of forgotten versions, unless something else needs them", async () => {

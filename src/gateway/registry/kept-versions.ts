@@ -13,10 +13,12 @@ export const MAX_ORIGIN_BYTES = 64 * 1_048_576;
 /** The hashes of all artifacts that an origin's versions name. */
 export async function namedArtifacts(registry: Registry, originId: string): Promise<ReadonlySet<string>> {
   const rows = await registry
-    .selectDistinct({ tool: skills.toolSha256, recipe: skills.recipeSha256 })
+    .selectDistinct({ tool: skills.toolSha256, recipe: skills.recipeSha256, changed: skills.changedRecipeSha256 })
     .from(skills)
     .where(sql`${skills.originId} = ${originId} AND ${skills.bytes} IS NOT NULL`);
-  return new Set(rows.flatMap(({ tool, recipe }) => (recipe === null ? [tool] : [tool, recipe])));
+  return new Set(
+    rows.flatMap(({ tool, recipe, changed }) => [tool, recipe, changed].filter((sha256) => sha256 !== null)),
+  );
 }
 
 /**
@@ -28,7 +30,7 @@ export async function namedArtifacts(registry: Registry, originId: string): Prom
  * @param before the origin's artifacts before the change, and those written for it: candidates for removal.
  */
 export async function forgetSurplus(registry: Registry, originId: string, before: Iterable<string>): Promise<void> {
-  const nothing = { bytes: null, definition: null, recipeSha256: null };
+  const nothing = { bytes: null, definition: null, recipeSha256: null, changed: null, changedRecipeSha256: null };
   const unapproved = sql`SELECT rowid AS id, rejected_at, row_number() OVER (
       PARTITION BY scope, name ORDER BY last_seen_at DESC, first_seen_at DESC, tool_sha256
     ) AS position

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import type { ReleaseSkill } from "../../core/discovery/release.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { writeArtifacts } from "./artifacts.ts";
+import { removeUnreferenced, writeArtifacts } from "./artifacts.ts";
 import { mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
 import { RegistryError } from "./errors.ts";
@@ -9,7 +9,8 @@ import { forgetSurplus, namedArtifacts } from "./kept-versions.ts";
 import { getOrigin, ORIGIN_STEPS, type OriginRow, requireStep, setStatus } from "./origins.ts";
 import { requireNoRevokedHash } from "./revocations.ts";
 import { origins } from "./schema.ts";
-import { approvableProbed, approveProbed, nextApproval, seeSkills } from "./skills.ts";
+import { recipesOf, seeSkills } from "./seen-skills.ts";
+import { approvableProbed, approveProbed, nextApproval } from "./skills.ts";
 
 /**
  * Records that a successful probe saw these skill versions now, with their sources and recipes, and forgets what the origin has too much
@@ -95,8 +96,13 @@ export function requireProbeable(row: OriginRow): void {
  * rejected: each becomes the last approved version of its skill.
  * @throws RegistryError `not_found`, `bad_state`, `probe_changed` (another probe was recorded since), `no_skills`, `hash_revoked`.
  */
-export function activateOrigin(registry: Registry, acting: Acting, id: string, probedAt: number): Promise<OriginRow> {
-  return mutate(registry, acting, async () => {
+export async function activateOrigin(
+  registry: Registry,
+  acting: Acting,
+  id: string,
+  probedAt: number,
+): Promise<OriginRow> {
+  const { row, approved } = await mutate(registry, acting, async () => {
     const row = await getOrigin(registry, id);
     requireStep(row, "activate");
     if (row.probedAt !== probedAt) {
@@ -110,7 +116,7 @@ export function activateOrigin(registry: Registry, acting: Acting, id: string, p
     const approvedAt = await nextApproval(registry, id, acting.now);
     const next: OriginRow = { ...row, status: ORIGIN_STEPS.activate.to, updatedAt: acting.now };
     return {
-      result: next,
+      result: { row: next, approved },
       writes: [setStatus(registry, next), approveProbed(registry, acting.actor, id, probedAt, approvedAt)],
       audit: {
         action: ORIGIN_STEPS.activate.action,
@@ -119,9 +125,15 @@ export function activateOrigin(registry: Registry, acting: Acting, id: string, p
           origin: row.origin,
           from: row.status,
           probedAt,
-          approved: approved.map(({ scope, name, toolSha256 }) => ({ scope, name, toolSha256 })),
+          approved: approved.map(({ scope, name, toolSha256 }) => ({
+            scope: scope === "" ? null : scope,
+            name,
+            toolSha256,
+          })),
         },
       },
     };
   });
+  await removeUnreferenced(registry, approved.flatMap(recipesOf));
+  return row;
 }

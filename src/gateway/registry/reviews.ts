@@ -1,12 +1,15 @@
 import { and, desc, eq, isNotNull, ne, sql } from "drizzle-orm";
+import type { SQLiteUpdateSetSource } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../core/json.ts";
 import type { SkillId } from "../../core/skill.ts";
+import { removeUnreferenced } from "./artifacts.ts";
 import { type AuditAction, mutate } from "./audit.ts";
 import { type Acting, type Registry, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { getOrigin, NEXT_POLICY_VERSION, type OriginRow } from "./origins.ts";
 import { requireNoRevokedHash } from "./revocations.ts";
 import { origins, skills } from "./schema.ts";
+import { AS_LAST_SEEN, recipesOf } from "./seen-skills.ts";
 import { isOfSkill, nextApproval } from "./skills.ts";
 
 /** One version of one skill, as an operator names it. */
@@ -17,7 +20,8 @@ export interface VersionName extends SkillId {
 type Version = typeof skills.$inferSelect;
 
 /**
- * Approves versions: each becomes the last approved one of its skill, whatever was decided of it before. The origin's status stays.
+ * Approves versions as the latest probe that saw them did: each becomes the last approved one of its skill, whatever was decided of it
+ * before. The origin's status stays.
  *
  * @param wanted one version a skill at most.
  * @throws RegistryError `not_found`, `bad_state` (the origin is revoked), `unknown_version`, `not_stored`, `hash_revoked`.
@@ -40,7 +44,7 @@ export function approveVersions(
     }
     await requireNoRevokedHash(registry, versions);
     const approvedAt = await nextApproval(registry, originId, acting.now);
-    return { approvedAt, approvedBy: acting.actor, rejectedAt: null, rejectedBy: null, note };
+    return { ...AS_LAST_SEEN, approvedAt, approvedBy: acting.actor, rejectedAt: null, rejectedBy: null, note };
   });
 }
 
@@ -62,19 +66,22 @@ export function rejectVersions(
     rejectedAt: acting.now,
     rejectedBy: acting.actor,
     note,
+    changed: null,
+    changedRecipeSha256: null,
   }));
 }
 
-function decide(
+/** The recipe that an approval replaces, or a rejection drops, is removed where nothing else needs it. */
+async function decide(
   registry: Registry,
   acting: Acting,
   originId: string,
   wanted: readonly VersionName[],
   note: string | null,
   action: AuditAction,
-  change: (versions: readonly Version[]) => Promise<Partial<Version>>,
+  change: (versions: readonly Version[]) => Promise<SQLiteUpdateSetSource<typeof skills>>,
 ): Promise<void> {
-  return mutate(registry, acting, async () => {
+  const decided = await mutate(registry, acting, async () => {
     const row = await getOrigin(registry, originId);
     requireNotRevoked(row);
     const keys = wanted.map(({ scope, name, toolSha256 }) => JSON.stringify([scope ?? "", name, toolSha256]));
@@ -90,7 +97,7 @@ function decide(
     const set = await change(versions);
     const named: JsonObject[] = wanted.map(({ scope, name, toolSha256 }) => ({ scope, name, toolSha256 }));
     return {
-      result: undefined,
+      result: versions,
       writes: [
         registry.update(skills).set(set).where(isWanted),
         registry.update(origins).set({ policyVersion: NEXT_POLICY_VERSION }).where(eq(origins.id, originId)),
@@ -98,6 +105,7 @@ function decide(
       audit: { action, subject: originId, detail: { origin: row.origin, skills: named, note } },
     };
   });
+  await removeUnreferenced(registry, decided.flatMap(recipesOf));
 }
 
 function requireNotRevoked(row: OriginRow): void {

@@ -64,17 +64,54 @@ export const skills = sqliteTable(
     recipeSha256: text("recipe_sha256"),
     /** Bytes of source and recipe together. Null: they are not in `artifacts`. */
     bytes: integer("bytes"),
+    /**
+     * JSON `[description, version, definition]`: what the latest probe saw of an approved version, where these or the recipe are not as they
+     * were approved; approving takes them. Null: nothing differs.
+     */
+    changed: text("changed"),
+    /** The recipe's hash that goes with `changed`. */
+    changedRecipeSha256: text("changed_recipe_sha256"),
   },
   (table) => [
     primaryKey({ columns: [table.originId, table.scope, table.name, table.toolSha256] }),
     index("skills_tool").on(table.toolSha256),
     index("skills_recipe").on(table.recipeSha256),
+    index("skills_changed_recipe").on(table.changedRecipeSha256),
+  ],
+);
+
+/** What an origin last published besides code, as its hub saw it: for a hub that lost all it had while the origin is down. */
+export const publications = sqliteTable("publications", {
+  originId: text("origin_id")
+    .primaryKey()
+    .references(() => origins.id),
+  /** JSON: `[scope, name]` of the skills that `llms.txt` listed, in its order; none: the origin withdrew them all. */
+  listed: text("listed").notNull(),
+  /** JSON: the well-formed entries of `attestations.json`. */
+  attestations: text("attestations").notNull(),
+});
+
+/** The memories of a publication; their bytes are in `artifacts`. */
+export const publishedMemories = sqliteTable(
+  "published_memories",
+  {
+    originId: text("origin_id")
+      .notNull()
+      .references(() => origins.id),
+    /** Empty string: no scope. */
+    scope: text("scope").notNull(),
+    format: text("format", { enum: ["minimemory-okf-v1"] }).notNull(),
+    sha256: text("sha256").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.originId, table.scope] }),
+    index("published_memories_sha256").on(table.sha256),
   ],
 );
 
 /**
- * Sources and recipes by the SHA-256 of their bytes, each once, in parts of at most 1 MiB: D1 caps a row at 2 MB. A part that no row of
- * `skills` refers to is removed.
+ * Sources, recipes and memories by the SHA-256 of their bytes, each once, in parts of at most 1 MiB: D1 caps a row at 2 MB. A part that no
+ * row of `skills` or `published_memories` refers to is removed.
  */
 export const artifacts = sqliteTable(
   "artifacts",

@@ -7,10 +7,10 @@ import { type Env, readSettings } from "../env.ts";
 import { describeFailure } from "../log.ts";
 import { readApproved, readAsApproved } from "../registry/approved.ts";
 import { openRegistry } from "../registry/database.ts";
-import { getOrigin } from "../registry/origins.ts";
-import { probedSkills } from "../registry/skills.ts";
+import { readPublication } from "../registry/publications.ts";
 import type { Decided } from "./decisions.ts";
 import { heldVersions, heldWithoutDecisions } from "./held-versions.ts";
+import { LastPublication } from "./last-publication.ts";
 import { policyFor, questionsOf } from "./served-policy.ts";
 import { answerQuestions } from "./signature-facts.ts";
 import { type JudgedVersion, noteVerdicts } from "./verdict-history.ts";
@@ -19,7 +19,7 @@ import { type JudgedVersion, noteVerdicts } from "./verdict-history.ts";
 const DISCOVERY_BUDGET = 1_000 + 20 * 50;
 
 /** What nobody keeps of a release but its hub. */
-const REST = { memories: [], prose: [], held: [], attestations: [], facts: [], index: NO_INDEX, rejected: [] } as const;
+const REST = { prose: [], held: [], facts: [], index: NO_INDEX, rejected: [] } as const;
 
 type Deciding = ReturnType<PolicyCache["originNow"]>;
 
@@ -42,11 +42,13 @@ export interface Completed extends Followed {
 export class TrustedRelease {
   readonly #env: Env;
   readonly #waitUntil: (work: Promise<unknown>) => void;
+  readonly #published: LastPublication;
   /** What was last written to the history. */
   #noted = "";
 
   constructor(env: Env, waitUntil: (work: Promise<unknown>) => void) {
     this.#env = env;
+    this.#published = new LastPublication(openRegistry(env.DB));
     this.#waitUntil = waitUntil;
   }
 
@@ -97,12 +99,20 @@ export class TrustedRelease {
     );
     const release: Release = { ...withHeld, facts: [...facts] };
     this.#waitUntil(this.#noteVerdicts(release, originId, { decisions, trust }));
+    this.#waitUntil(this.#published.keep(originId, release));
     return { release, policyVersion, isPartial };
   }
 
+  /** The origin answers and offers nothing: nothing of it is to be restored. Never rejects. */
+  async withdraw(deciding: Deciding): Promise<void> {
+    const decided = await deciding.catch(() => null);
+    if (decided !== null) await this.#published.keep(decided.originId, null);
+  }
+
   /**
-   * A release of what the operator approved and keeps, for a hub that has nothing while the origin fails: of each skill that the latest probe
-   * saw the version approved last, where the origin is pinned to approved code. `null`: there is none, or the database does not say.
+   * A release of what the operator approved and keeps, for a hub that has nothing while the origin fails: of each skill that the origin last
+   * listed the version approved last, where the origin is pinned to approved code, with the memories and attestations that it last published.
+   * `null`: there is none, or the database does not say.
    *
    * @param fetchedAt of the release; nobody knows when the origin last confirmed it.
    */
@@ -112,19 +122,18 @@ export class TrustedRelease {
       if (found?.status !== "active" || found.pin !== "hold") return null;
       const { originId, decisions, trust } = found;
       const registry = openRegistry(this.#env.DB);
-      const { probedAt } = await getOrigin(registry, originId);
-      const probed = probedAt === null ? [] : await probedSkills(registry, originId, probedAt);
-      const wanted = probed.flatMap(({ scope, name }) => {
+      const published = await readPublication(registry, originId);
+      const wanted = (published?.listed ?? []).flatMap(({ scope, name }) => {
         const [newest] = decisions.approved.get(skillKey({ scope, name })) ?? [];
         return newest === undefined ? [] : [{ scope, name, toolSha256: newest.toolSha256 }];
       });
-      if (wanted.length === 0) return null;
-      const named = new Map((await readApproved(registry, originId, wanted)).map((skill) => [skill.publicName, skill]));
-      const skills = [...named.values()];
-      const bare: Release = { ...REST, origin, fetchedAt, skills };
+      const skills = wanted.length === 0 ? [] : await readApproved(registry, originId, wanted);
+      if (published === null || skills.length === 0) return null;
+      const { attestations, memories } = published;
+      const bare: Release = { ...REST, origin, fetchedAt, skills, attestations, memories };
       const questions = questionsOf(bare, decisions.stored, trust.trust);
       const { facts } = await answerQuestions(questions, new Map(), trust.trustRoot, DISCOVERY_BUDGET);
-      return skills.length === 0 ? null : { release: { ...bare, facts: [...facts] }, policyVersion: decisions.version };
+      return { release: { ...bare, facts: [...facts] }, policyVersion: decisions.version };
     } catch (error) {
       console.warn(JSON.stringify({ event: "release_not_restored", error: describeFailure(error) }));
       return null;

@@ -245,3 +245,53 @@ describe("code that changed", () => {
     expect(withheld(behind)).toEqual(["sum c awaiting_approval"]);
   });
 });
+
+describe("a client's rules", () => {
+  const held = skill("held", "b");
+  const skills = [skill("sum"), skill("get", "a", "shop"), skill("held")];
+  const rejected = [
+    { ...{ scope: null, name: "gone" }, subject: "skill", code: "hash_mismatch", message: "" },
+  ] as const;
+  const all = release(skills, { held: [skill("gone")], rejected });
+  const rules = (allow: readonly string[] | null, ...deny: string[]) => ({
+    allow: allow === null ? null : new Set(allow),
+    deny: new Set(deny),
+  });
+  const names = (catalog: Catalog) => catalog.skills.map(({ skill: { publicName } }) => publicName);
+
+  it.each([
+    [rules(null), ["sum", "shop__get", "held"], 0],
+    [rules(null, "sum", "nothing"), ["shop__get", "held"], 1],
+    [rules(["sum", "get", "shop__get"]), ["sum", "shop__get"], 1],
+    // Scopes are part of the name, and a denial goes before.
+    [rules(["get"]), [], 3],
+    [rules(["sum", "held"], "held"), ["sum"], 2],
+    [rules([]), [], 3],
+  ])("%j lets it see %j and hides %i", (tools, seen, hidden) => {
+    const catalog = admit(release(skills), policyWith({ tools }), NOW);
+    expect([names(catalog), catalog.hidden]).toEqual([seen, hidden]);
+  });
+
+  it("hide approved versions of changed skills, verdicts and what is withheld", () => {
+    const policy = policyWith({
+      mode: "enforcing",
+      pin: "hold",
+      approved: new Map([[skillKey(held), [{ toolSha256: held.toolSha256, approvedAt: 1 }]]]),
+      tools: rules(["sum"]),
+    });
+    const catalog = admit(release(skills, { held: [held] }), policy, NOW);
+    expect(catalog).toMatchObject({ skills: [], hidden: 2, counts: { unattested: 0 } });
+    expect(withheld(catalog)).toEqual(["sum a awaiting_approval"]);
+    expect(admit(all, { ...policy, tools: rules(null, "gone") }, NOW).hidden).toBe(1);
+  });
+
+  it("hide the runtime's own tool only where they deny it by name", () => {
+    const guide = (tools: Policy["tools"]) => admit(all, policyWith({ tools }), NOW).guide;
+    expect([null, rules(["sum"]), rules([]), rules(null, "get_skill_guide")].map(guide)).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+  });
+});

@@ -5,7 +5,7 @@ import { type Evidence, type Trust, type Verdict, verdictOf } from "./attestatio
 import type { Release, ReleaseMemory, ReleaseSkill } from "./discovery/release.ts";
 import type { Sha256Hex } from "./integrity.ts";
 import type { CanonicalOrigin } from "./origin.ts";
-import type { SkillId } from "./skill.ts";
+import { GUIDE_TOOL, type PublicName, type SkillId } from "./skill.ts";
 
 /**
  * What the operator decided about one origin and one client. Plain data, never changed: a decision that changes is another
@@ -26,6 +26,21 @@ export interface Policy {
   readonly stored: readonly StoredAttestation[];
   /** What was established besides the release's own facts. */
   readonly facts: ReadonlyMap<string, SignatureFact>;
+  /** `null`: the client may see every tool. */
+  readonly tools: ToolRules | null;
+}
+
+/** Which tools of an origin one client may see, by public name; the rest is unknown to it, recipes included. */
+export interface ToolRules {
+  /** `null`: every tool that is not denied. */
+  readonly allow: ReadonlySet<string> | null;
+  /** Goes before `allow`. */
+  readonly deny: ReadonlySet<string>;
+}
+
+/** Whether these rules let a client see a tool. The runtime's own tool is seen unless it is denied by name: it shows no more than they let through. */
+export function mayUse({ allow, deny }: ToolRules, publicName: string): boolean {
+  return !deny.has(publicName) && (allow === null || publicName === GUIDE_TOOL || allow.has(publicName));
 }
 
 export interface ApprovedVersion {
@@ -51,6 +66,10 @@ export interface Catalog {
   readonly counts: Readonly<Record<Verdict, number>>;
   /** In document order. */
   readonly withheld: readonly WithheldSkill[];
+  /** Skills that the client's rules hide: they are in none of the above. */
+  readonly hidden: number;
+  /** Whether the runtime's own tool is offered where there are recipes. */
+  readonly guide: boolean;
   /** All of the release. Each is searched by the skills of its own scope alone; at most one a scope. */
   readonly memories: readonly ReleaseMemory[];
 }
@@ -106,11 +125,17 @@ function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
   const skills: CatalogSkill[] = [];
   const withheld: WithheldSkill[] = [];
   if (policy.status !== "active" || !policy.granted)
-    return { origin, fetchedAt, skills, memories: [], counts, withheld };
+    return { origin, fetchedAt, skills, memories: [], counts, withheld, hidden: 0, guide: true };
 
   const held = heldVersions(release);
   const judge = policy.mode === "off" ? () => null : judgeOf(release, policy, day);
+  const { tools } = policy;
+  let hidden = 0;
   for (const line of linesOf(release)) {
+    if (tools !== null && !mayUse(tools, line.publicName)) {
+      hidden += 1;
+      continue;
+    }
     const version = chooseVersion(line, held, policy);
     if (version === null) continue;
     if ("code" in version) {
@@ -127,7 +152,8 @@ function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
       skills.push({ ...version, verdict });
     }
   }
-  return { origin, fetchedAt, skills, memories, counts, withheld };
+  const guide = tools === null || mayUse(tools, GUIDE_TOOL);
+  return { origin, fetchedAt, skills, memories, counts, withheld, hidden, guide };
 }
 
 type HeldVersions = ReadonlyMap<string, readonly ReleaseSkill[]>;
@@ -140,6 +166,7 @@ function heldVersions({ held }: Release): HeldVersions {
 interface Line {
   /** By {@link skillKey}. */
   readonly key: string;
+  readonly publicName: PublicName;
   /** `null` where its files cannot be had at this moment. */
   readonly current: ReleaseSkill | null;
 }
@@ -147,10 +174,15 @@ interface Line {
 /** In document order; of those that were rejected the held ones, last, since a release does not say where they stood. */
 function linesOf({ skills, held, rejected }: Release): readonly Line[] {
   const lines = new Map<string, Line>();
-  for (const current of skills) lines.set(skillKey(current), { key: skillKey(current), current });
+  for (const current of skills) {
+    lines.set(skillKey(current), { key: skillKey(current), publicName: current.publicName, current });
+  }
   if (held.every((skill) => lines.has(skillKey(skill)))) return [...lines.values()];
   const listed = new Set(rejected.filter(({ subject }) => subject === "skill").map(skillKey));
-  for (const key of held.map(skillKey)) if (listed.has(key) && !lines.has(key)) lines.set(key, { key, current: null });
+  for (const skill of held) {
+    const key = skillKey(skill);
+    if (listed.has(key) && !lines.has(key)) lines.set(key, { key, publicName: skill.publicName, current: null });
+  }
   return [...lines.values()];
 }
 

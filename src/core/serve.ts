@@ -86,7 +86,7 @@ export function createProvider(catalog: Catalog, options: ProviderOptions): Prov
   return {
     serverInfo,
     get tools() {
-      contents.tools ??= listTools(catalog, contents.recipes);
+      contents.tools ??= listTools(catalog, contents);
       return contents.tools;
     },
     get resources() {
@@ -96,7 +96,7 @@ export function createProvider(catalog: Catalog, options: ProviderOptions): Prov
     resourceTemplates: [],
     ttlMs,
     async callTool(name, args, context) {
-      if (name === GUIDE_TOOL && contents.recipes.size > 0) return reportGuide(options, contents.recipes, args);
+      if (name === GUIDE_TOOL && contents.guide) return reportGuide(options, contents.recipes, args);
       const entry = contents.skills.get(name);
       if (entry === undefined) return toolError(`Unknown tool: ${name}`);
       const runtime = createRuntime(catalog, entry.skill.scope, options, context);
@@ -115,6 +115,8 @@ interface CatalogContents {
   readonly skills: ReadonlyMap<string, CatalogSkill>;
   /** By URI. */
   readonly recipes: ReadonlyMap<string, ServedRecipe>;
+  /** Whether the runtime's own tool is one of the tools. */
+  readonly guide: boolean;
   /** Made when a request first needs them. */
   tools?: readonly ListedTool[];
   resources?: readonly ListedResource[];
@@ -132,15 +134,16 @@ function contentsOf(catalog: Catalog, unverified: UnverifiedRecipes): CatalogCon
     contents = {
       skills: new Map(catalog.skills.map((entry) => [entry.skill.publicName, entry])),
       recipes: new Map(recipes.map((recipe) => [recipeUri(recipe.publicName), recipe])),
+      guide: catalog.guide && recipes.length > 0,
     };
     knownContents[unverified].set(catalog, contents);
   }
   return contents;
 }
 
-function listTools({ skills }: Catalog, recipes: CatalogContents["recipes"]): readonly ListedTool[] {
+function listTools({ skills }: Catalog, { recipes, guide }: CatalogContents): readonly ListedTool[] {
   const tools = skills.map(listTool);
-  return recipes.size === 0 ? tools : [...tools, guideTool([...recipes.values()])];
+  return guide ? [...tools, guideTool([...recipes.values()])] : tools;
 }
 
 /** The guide costs no gas and never waits. */

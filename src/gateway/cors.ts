@@ -63,7 +63,7 @@ function preflightHeaders(requested: string): Record<string, string> {
 }
 
 /**
- * The gateway's own web origin is one on a host that the settings name, or on a loopback name that the request came to. The `Host` header
+ * The gateway's own web origin is one on a host that the settings name, the console's included, or on a loopback name that the request came to. The `Host` header
  * alone proves nothing: after DNS rebinding it is the attacker's own name.
  */
 function mayCall(origin: string, url: URL, settings: Settings): boolean {
@@ -72,6 +72,6 @@ function mayCall(origin: string, url: URL, settings: Settings): boolean {
   const { host, hostname, protocol, origin: webOrigin } = new URL(origin);
   // A browser sends scheme, host and port, in this very spelling.
   if (webOrigin !== origin) return false;
-  if (protocol === "https:" && settings.publicHosts.includes(host)) return true;
+  if (protocol === "https:" && (settings.publicHosts.includes(host) || settings.adminHost === host)) return true;
   return origin === url.origin && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }

@@ -9,6 +9,7 @@ import {
 import { parseOrigin } from "../core/origin.ts";
 import { jspiApi } from "../core/sandbox/engine.ts";
 import type { AuditHead } from "./durable/audit-head.ts";
+import type { LiveFeed } from "./durable/live-feed.ts";
 import type { MetricsStore } from "./durable/metrics-store.ts";
 import type { OriginHub } from "./durable/origin-hub.ts";
 import type { RateLimiter } from "./durable/rate-limiter.ts";
@@ -20,6 +21,9 @@ export interface Env {
   readonly METRICS: DurableObjectNamespace<MetricsStore>;
   readonly AUDIT_HEAD: DurableObjectNamespace<AuditHead>;
   readonly ORIGIN_HUB: DurableObjectNamespace<OriginHub>;
+  readonly LIVE_FEED: DurableObjectNamespace<LiveFeed>;
+  /** Where it is bound, gets a point for every call beside what `usage_hourly` sums up. */
+  readonly USAGE?: AnalyticsEngineDataset;
   readonly [setting: string]: unknown;
 }
 

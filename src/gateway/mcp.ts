@@ -1,12 +1,13 @@
 import type { Context } from "hono";
-import { admit, type Policy } from "../core/catalog.ts";
+import { admit, mayUse, type Policy } from "../core/catalog.ts";
+import type { Message } from "../core/mcp/framing.ts";
 import { traceParent } from "../core/mcp/trace-context.ts";
 import type { CallReport } from "../core/serve.ts";
 import { createProvider } from "../core/serve.ts";
 import { VERSION } from "../core/version.ts";
 import { attestationsHeader, whyNone } from "./admitted.ts";
 import { confirmClient } from "./auth/authenticate.ts";
-import { rateHeaders, takeCall } from "./auth/limit.ts";
+import { rateHeaders, takeCall, takeOriginCall } from "./auth/limit.ts";
 import { policyOf } from "./auth/policy.ts";
 import { GatewayError } from "./errors.ts";
 import { clientGas } from "./fair-shares/client-gas.ts";
@@ -21,7 +22,7 @@ import { releases } from "./releases/release-cache.ts";
 import { type GatewayContext, moment } from "./request-context.ts";
 import { sandboxFor } from "./sandbox.ts";
 import type { Step } from "./steps.ts";
-import { policyFor } from "./trust/served-policy.ts";
+import { policyFor, underRules } from "./trust/served-policy.ts";
 
 const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION };
 
@@ -81,6 +82,25 @@ async function findGrant(c: Context<GatewayContext>): Promise<void> {
   c.set("originPolicy", found);
 }
 
+/** Counts the call against the client's limits on this origin and on the tool that it names, where an operator set any. */
+export const limitOrigin: Step = (c) => {
+  const { originId, rules } = c.get("originPolicy");
+  const limits = rules?.limits ?? null;
+  if (rules === null || limits === null) return undefined;
+  const named = calledTool(c.get("message"));
+  // A hidden tool is none, whatever limit it has.
+  const tool =
+    named !== null && limits.byTool.has(named) && (rules.tools === null || mayUse(rules.tools, named)) ? named : null;
+  if (tool !== null) c.get("log").tool = tool;
+  return takeOriginCall(c.env, c.get("client").clientId, { originId, limits }, tool);
+};
+
+function calledTool(message: Message): string | null {
+  if (message.kind !== "request" || message.method !== "tools/call") return null;
+  const { name } = message.params;
+  return typeof name === "string" ? name : null;
+}
+
 /** Gets the origin's release: from memory, or from its hub. What was decided while it waited for others counts. */
 export const fetchRelease: Step = async (c) => {
   const log = c.get("log");
@@ -112,9 +132,12 @@ export const admitSkills: Step = (c) => {
 };
 
 function keepAdmitted(c: Context<GatewayContext>, policy: Policy): undefined {
-  const catalog = admit(c.get("release"), policy, Date.now());
+  const tools = c.get("originPolicy").rules?.tools ?? null;
+  const release = c.get("release");
+  const catalog = admit(release, tools === null ? policy : underRules(release, policy, tools), Date.now());
   if (policy.mode !== "off") c.get("answerHeaders").push(["X-Gw-Attestations", attestationsHeader(catalog)]);
-  if (catalog.skills.length === 0) throw new GatewayError("no_skills", whyNone(catalog));
+  // An operator who hides all tools from a client does not want it to believe that the origin is broken.
+  if (catalog.skills.length === 0 && catalog.hidden === 0) throw new GatewayError("no_skills", whyNone(catalog));
   c.set("catalog", catalog);
 }
 

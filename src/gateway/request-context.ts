@@ -11,6 +11,7 @@ import { type Env, readSettings, type Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
 import { describeFailure, RequestLog } from "./log.ts";
 import { countRequest } from "./metrics/metrics.ts";
+import { countUsage } from "./usage/usage.ts";
 
 /** What the steps of a request leave for the later ones, in the order of the pipeline (app.ts). */
 export interface RequestVariables {
@@ -48,18 +49,28 @@ export function endRequest(c: Context<GatewayContext>, answer: Response): void {
   const log = c.get("log");
   log.write(answer.status);
   countRequest(c, log, answer.status);
+  countUsage(c, log);
 }
 
-/** A request of an operator who looks into it carries `X-Gw-Operator: <operator's token>` beside the client's own. */
+/**
+ * A request of an operator who looks into it carries `X-Gw-Operator: <operator's token>` beside the client's own, where the setting is on, or
+ * an inspection token in place of it.
+ */
 export function asksForTiming(c: Context<GatewayContext>): boolean {
+  if (isInspection(c)) return true;
   return c.get("settings")?.serverTiming === true && c.req.header("X-Gw-Operator") !== undefined;
+}
+
+function isInspection(c: Context<GatewayContext>): boolean {
+  return c.get("client")?.tokenKind === "inspection";
 }
 
 /** Tells an operator, and nobody else, how long the steps took. */
 export async function tellTiming(c: Context<GatewayContext>, answer: Response): Promise<void> {
   const timing = c.get("log").serverTiming();
   try {
-    const isOperators = await isOperatorsToken(c.req.header("X-Gw-Operator") ?? "", c.req.raw.headers, c.env);
+    const isOperators =
+      isInspection(c) || (await isOperatorsToken(c.req.header("X-Gw-Operator") ?? "", c.req.raw.headers, c.env));
     if (isOperators) answer.headers.set("Server-Timing", timing);
   } catch (error) {
     console.warn(JSON.stringify({ event: "timing_not_told", error: describeFailure(error) }));

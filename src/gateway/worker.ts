@@ -1,8 +1,10 @@
 import { createApp } from "./app.ts";
 import type { Env } from "./env.ts";
+import { forgetOldUsage } from "./usage/usage.ts";
 import { wakeRecent } from "./wake.ts";
 
 export { AuditHead } from "./durable/audit-head.ts";
+export { LiveFeed } from "./durable/live-feed.ts";
 export { MetricsStore } from "./durable/metrics-store.ts";
 export { OriginHub } from "./durable/origin-hub.ts";
 export { RateLimiter } from "./durable/rate-limiter.ts";
@@ -12,7 +14,9 @@ const app = createApp();
 export default {
   fetch: (request, env, ctx) => app.fetch(request, env, ctx),
   async scheduled(_controller, env) {
-    const { woken, failed } = await wakeRecent(env, Date.now());
-    console.log(JSON.stringify({ event: "cron", woken, failed }));
+    const now = Date.now();
+    const { woken, failed } = await wakeRecent(env, now);
+    const forgotten = await forgetOldUsage(env, now);
+    console.log(JSON.stringify({ event: "cron", woken, failed, forgotten }));
   },
 } satisfies ExportedHandler<Env>;

@@ -23,7 +23,14 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it("deploys as wrangler.toml says, with every binding that the README names", () => {
-  for (const binding of ["env.RATE_LIMITER", "env.ORIGIN_HUB", "env.METRICS", "env.AUDIT_HEAD", "env.DB"])
+  for (const binding of [
+    "env.RATE_LIMITER",
+    "env.ORIGIN_HUB",
+    "env.METRICS",
+    "env.AUDIT_HEAD",
+    "env.LIVE_FEED",
+    "env.DB",
+  ])
     expect(output).toContain(binding);
   expect(output).toContain("--dry-run: exiting now.");
 });

@@ -1,5 +1,5 @@
 import type { SkillId } from "../skill.ts";
-import type { Rejection, RejectionCode, RejectionSubject } from "./release.ts";
+import type { FailedFetch, Rejection, RejectionCode, RejectionSubject } from "./release.ts";
 
 /** A value that passed its checks, or why it did not. */
 export type Checked<T> = { readonly ok: true; readonly value: T } | Refused;
@@ -9,6 +9,7 @@ export interface Refused {
   readonly code: RejectionCode;
   /** One English sentence that names the field and the limit. */
   readonly message: string;
+  readonly fetch?: FailedFetch;
 }
 
 export function passed<T>(value: T): Checked<T> {
@@ -19,8 +20,12 @@ export function refused(code: RejectionCode, message: string): Refused {
   return { ok: false, code, message };
 }
 
-export function rejection(subject: RejectionSubject, { scope, name }: SkillId, { code, message }: Refused): Rejection {
-  return { subject, scope, name, code, message };
+export function rejection(
+  subject: RejectionSubject,
+  { scope, name }: SkillId,
+  { code, message, fetch }: Refused,
+): Rejection {
+  return { subject, scope, name, code, message, ...(fetch === undefined ? {} : { fetch }) };
 }
 
 /** Most rejections, and most links for people, that a release reports: one `llms.txt` can hold tens of thousands. */

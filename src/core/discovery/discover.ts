@@ -15,6 +15,7 @@ import { isHtmlPage } from "./html-page.ts";
 import { ReleaseLedger } from "./ledger.ts";
 import { rejectionsOfText } from "./lines.ts";
 import { fetchMemories, keepMemories } from "./memories.ts";
+import type { DiscoveryProgress } from "./progress.ts";
 import type { Rejection, Release, UnverifiedRecipes } from "./release.ts";
 import { fetchSkills, keepSkills } from "./skills.ts";
 import { INDEX_PATH, readIndex } from "./skills-index.ts";
@@ -36,6 +37,8 @@ export interface DiscoverOptions {
   readonly cache?: DiscoveryCache;
   /** Bytes held under their SHA-256: they are not fetched. */
   readonly held?: (sha256: Sha256Hex) => Uint8Array | undefined;
+  /** Told of every fetch and every hash as it comes. */
+  readonly onProgress?: (progress: DiscoveryProgress) => void;
 }
 
 /**
@@ -85,9 +88,10 @@ interface Deadlines {
 }
 
 async function discoverUntil(options: DiscoverOptions, { fetching, reading }: Deadlines): Promise<Release> {
-  const { origin, fetch, sandbox, limits, now, cache, held, loadGas = DEFAULT_SANDBOX_LIMITS.loadGas } = options;
+  const { origin, fetch, sandbox, limits, now, cache, held, onProgress } = options;
+  const { loadGas = DEFAULT_SANDBOX_LIMITS.loadGas } = options;
   const fetchedAt = now();
-  const downloads = new Downloads({ origin, fetch, limits, signal: fetching, cache, held });
+  const downloads = new Downloads({ origin, fetch, limits, signal: fetching, cache, held, onProgress });
   let files = await fetchFiles(options, downloads);
   if ([...downloads.mismatched].some((file) => !cache?.isConfirmed(file))) {
     downloads.askPastCaches();

@@ -3,8 +3,11 @@ import { fetchInsideOrigin, OriginFetchError, type OriginFetcher } from "../fetc
 import { IntegrityError, readBounded, type Sha256Hex, sha256Hex } from "../integrity.ts";
 import type { DiscoveryLimits } from "../limits.ts";
 import type { CanonicalOrigin } from "../origin.ts";
+import type { SkillId } from "../skill.ts";
 import { type Checked, passed, type Refused, refused } from "./checked.ts";
 import type { DiscoveryCache, HeldDocument } from "./discovery-cache.ts";
+import type { DiscoveryProgress } from "./progress.ts";
+import type { FailedFetch } from "./release.ts";
 
 /** A file that another status than 200 answered for: 404 is silence for the well-known files. */
 export type Download = Checked<Uint8Array> & { readonly status?: number };
@@ -22,6 +25,8 @@ export interface DownloadsOptions {
   readonly cache?: DiscoveryCache | undefined;
   /** Bytes that need not be fetched, since somebody holds them under their hash. */
   readonly held?: ((sha256: Sha256Hex) => Uint8Array | undefined) | undefined;
+  /** Told of every fetch and every hash. */
+  readonly onProgress?: ((progress: DiscoveryProgress) => void) | undefined;
 }
 
 /** One file to fetch against a declared hash. */
@@ -31,9 +36,11 @@ export interface DeclaredFile {
   readonly maxBytes: number;
   /** What it is called in a sentence, such as `tool.js`. */
   readonly label: string;
+  /** Of the first line that declares it; a memory snapshot has its scope and no name. */
+  readonly of: SkillId;
 }
 
-type UndeclaredFile = Omit<DeclaredFile, "sha256">;
+type UndeclaredFile = Omit<DeclaredFile, "sha256" | "of">;
 
 /** The document that is held of a file, and what to do with a newer one. */
 interface DocumentExchange {
@@ -156,16 +163,26 @@ export class Downloads {
   async #fetchDeclared(file: DeclaredFile, timeoutMs: number): Promise<Checked<Uint8Array>> {
     const { sha256, label, maxBytes } = file;
     const held = this.#arrived.get(fileKey(file)) ?? this.#options.held?.(sha256);
-    if (held !== undefined && held.length <= maxBytes) return passed(held);
+    if (held !== undefined && held.length <= maxBytes) {
+      this.#tellHash(file, sha256);
+      return passed(held);
+    }
     const download = await this.#fetch(file, timeoutMs);
     if (!download.ok) return download;
     const actual = await sha256Hex(download.value);
+    this.#tellHash(file, actual);
     if (actual === sha256) {
       this.#arrived.set(fileKey(file), download.value);
       return passed(download.value);
     }
     this.#mismatched.add(boundedKey(file));
-    return refused("hash_mismatch", `The SHA-256 of ${label} is ${actual}, but ${sha256} is declared.`);
+    const message = `The SHA-256 of ${label} is ${actual}, but ${sha256} is declared.`;
+    return { ...refused("hash_mismatch", message), fetch: failedFetch(file.url, 200) };
+  }
+
+  #tellHash({ sha256, label, of: { scope, name } }: DeclaredFile, actual: Sha256Hex): void {
+    const ok = actual === sha256;
+    this.#options.onProgress?.({ kind: "hash", scope, name, file: label, ok, expected: sha256, actual });
   }
 
   #fetchDocument(file: UndeclaredFile, timeoutMs: number): Promise<Download> {
@@ -175,10 +192,24 @@ export class Downloads {
     return this.#fetch(file, timeoutMs, { held, keep });
   }
 
-  async #fetch(
+  async #fetch(file: UndeclaredFile, timeoutMs: number, exchange: DocumentExchange = {}): Promise<Download> {
+    const { url } = file;
+    const begin = performance.now();
+    let status: number | null = null;
+    const download = await this.#ask(file, timeoutMs, exchange, (answered) => {
+      status = answered;
+    });
+    const ms = Math.round(performance.now() - begin);
+    const [bytes, code] = download.ok ? [download.value.length, null] : [null, download.code];
+    this.#options.onProgress?.({ kind: "fetch", url: url.href, status, bytes, ms, code });
+    return download.ok ? download : { ...download, fetch: failedFetch(url, status) };
+  }
+
+  async #ask(
     { url, maxBytes, label }: UndeclaredFile,
     timeoutMs: number,
-    { held, keep }: DocumentExchange = {},
+    { held, keep }: DocumentExchange,
+    onStatus: (status: number) => void,
   ): Promise<Download> {
     const { origin, fetch, limits, signal } = this.#options;
     const begin = performance.now();
@@ -191,6 +222,7 @@ export class Downloads {
         },
         async (response, bodySignal): Promise<Download> => {
           const { status } = response;
+          onStatus(status);
           if (status === 304 && held !== undefined) return passed(held.bytes);
           if (status === 200) {
             const bytes = await readBounded(response, maxBytes, bodySignal);
@@ -213,6 +245,13 @@ export function releaseFull(label: string, limits: DiscoveryLimits): Refused {
     "release_too_large",
     `With ${label} the files of this origin would exceed ${limits.releaseBytes} bytes, the limit of one release.`,
   );
+}
+
+/** Longest URL that a rejection keeps. */
+const MAX_URL_CHARS = 2_048;
+
+function failedFetch(url: URL, status: number | null): FailedFetch {
+  return { url: url.href.slice(0, MAX_URL_CHARS), status };
 }
 
 /** What makes two declared files one: where they are, and what they must be. */

@@ -45,7 +45,7 @@ export function checkSkillLine(line: SkillLine, origin: CanonicalOrigin, limits:
   return passed({
     line,
     publicName,
-    tool: { ...tool.value, maxBytes: limits.toolBytes, label: "tool.js" },
+    tool: { ...tool.value, maxBytes: limits.toolBytes, label: "tool.js", of: { scope: line.scope, name: line.name } },
     recipe: checkRecipe(line, origin),
   });
 }
@@ -71,7 +71,9 @@ export function checkMemoryLine(
     return refused("unsupported_format", `The snapshot's \`format\` ${shown} is not minimemory-okf-v1.`);
   }
   const snapshot = checkDeclared(origin, { path: line.snapshot, sha256: line.sha256 }, ["snapshot", "snapshot_sha256"]);
-  return snapshot.ok ? passed({ ...snapshot.value, maxBytes: limits.snapshotBytes, label: "snapshot" }) : snapshot;
+  if (!snapshot.ok) return snapshot;
+  const of = { scope: line.scope, name: "" };
+  return passed({ ...snapshot.value, maxBytes: limits.snapshotBytes, label: "snapshot", of });
 }
 
 /** Lines that were meant for a runtime and cannot be used, as the parser found them. */

@@ -33,11 +33,12 @@ export async function fetchRecipe(
   { url, sha256 }: LinkedRecipe,
   context: RecipeFetchContext,
 ): Promise<Checked<FetchedRecipe>> {
+  const of = { scope: id.scope, name: id.name };
   const { downloads, limits, unverifiedRecipes } = context;
   const linked = { url, maxBytes: limits.recipeBytes, label: "SKILL.md" };
   const declared = sha256 === null ? recipeHash(await context.index, id, null) : passed(sha256);
   if (declared?.ok) {
-    const file = { ...linked, sha256: declared.value };
+    const file = { ...linked, sha256: declared.value, of };
     const bytes = await downloads.verified(file);
     return bytes.ok ? passed({ file, bytes: bytes.value, verified: true }) : bytes;
   }
@@ -47,7 +48,7 @@ export async function fetchRecipe(
   }
   const bytes = await downloads.undeclared(linked);
   if (!bytes.ok) return bytes;
-  return passed({ file: { ...linked, sha256: await sha256Hex(bytes.value) }, bytes: bytes.value, verified: false });
+  return passed({ file: { ...linked, sha256: await sha256Hex(bytes.value), of }, bytes: bytes.value, verified: false });
 }
 
 /** What of a fetched recipe a release keeps: its text, where the index does not contradict its hash. */

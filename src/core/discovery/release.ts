@@ -139,4 +139,14 @@ export interface Rejection extends SkillId {
   readonly code: RejectionCode;
   /** One English sentence that names the field and the limit. */
   readonly message: string;
+  /** Where it failed in a fetch. */
+  readonly fetch?: FailedFetch;
+}
+
+/** A fetch of a publisher's file that did not give what was wanted. */
+export interface FailedFetch {
+  /** As it was asked for; at most 2,048 characters of it. */
+  readonly url: string;
+  /** HTTP status of the last answer; `null`: there was none. */
+  readonly status: number | null;
 }

@@ -10,8 +10,10 @@ import { addAuditRoutes } from "./audit-routes.ts";
 import { addAuditVerifyRoute } from "./audit-verify-route.ts";
 import { addBootstrapRoutes } from "./bootstrap-routes.ts";
 import { addClientRoutes } from "./client-routes.ts";
+import { addClientRulesRoutes } from "./client-rules-routes.ts";
 import { describeSecurity, type OpenApiDocument, openApiDocument } from "./document.ts";
 import type { AdminEnv } from "./environment.ts";
+import { addEventRoutes } from "./event-routes.ts";
 import { addImportRoutes } from "./import-routes.ts";
 import { invalidRequest } from "./invalid-request.ts";
 import { addOperatorRoutes } from "./operator-routes.ts";
@@ -26,6 +28,7 @@ import { requireOperator } from "./sign-in.ts";
 import { addSkillRoutes } from "./skill-routes.ts";
 import { addTokenRoutes } from "./token-routes.ts";
 import { addTrustRootRoutes } from "./trust-root-routes.ts";
+import { addUsageRoutes } from "./usage-routes.ts";
 import { addVerdictRoutes } from "./verdict-routes.ts";
 
 /** Largest request body: room for an `attestations.json` as large as a publisher's may be. */
@@ -85,7 +88,10 @@ export function createAdminApp({
   addRevocationRoutes(app);
   addTrustRootRoutes(app);
   addClientRoutes(app);
+  addClientRulesRoutes(app);
   addTokenRoutes(app);
+  addUsageRoutes(app);
+  addEventRoutes(app);
   addImportRoutes(app);
   addAuditRoutes(app);
   addAuditVerifyRoute(app);

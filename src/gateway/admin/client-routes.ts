@@ -1,7 +1,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { type Client, createClient, getClient, listClients, updateClient } from "../registry/clients.ts";
+import { type Client, createClient, getClient, listClients, stepClient, updateClient } from "../registry/clients.ts";
 import { isCreatedKey } from "../registry/page.ts";
-import type { AdminEnv } from "./environment.ts";
+import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
 import { adminRoute } from "./roles.ts";
 import {
@@ -17,6 +17,7 @@ import {
   pageOf,
   pageRequest,
   problems,
+  Reason,
   Rpm,
 } from "./shapes.ts";
 
@@ -97,6 +98,33 @@ const change = adminRoute({
   responses: { 200: json("The client as it is now.", ClientBody), ...problems },
 });
 
+const Step = z.strictObject({ reason: Reason.optional() }).openapi("ClientStep");
+const optionalStep = { required: false, content: { "application/json": { schema: Step } } };
+
+const suspend = adminRoute({
+  role: "admin",
+  conditional: true,
+  method: "post",
+  path: "/clients/{id}/suspend",
+  tags,
+  summary: "Suspend a client",
+  description: "Its tokens are refused. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
+  request: { params, body: optionalStep },
+  responses: { 200: json("The client, suspended.", ClientBody), ...problems },
+});
+
+const resume = adminRoute({
+  role: "admin",
+  conditional: true,
+  method: "post",
+  path: "/clients/{id}/resume",
+  tags,
+  summary: "Let a suspended client go on",
+  description: "In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
+  request: { params, body: optionalStep },
+  responses: { 200: json("The client, active.", ClientBody), ...problems },
+});
+
 export function addClientRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(create, async (c) => {
     const { dailyQuota = null, ...wanted } = c.req.valid("json");
@@ -120,6 +148,18 @@ export function addClientRoutes(app: OpenAPIHono<AdminEnv>): void {
       showClient,
     );
   });
+  app.openapi(suspend, (c) => step(c, c.req.valid("param").id, "suspend", c.req.valid("json").reason));
+  app.openapi(resume, (c) => step(c, c.req.valid("param").id, "resume", c.req.valid("json").reason));
+}
+
+function step(c: AdminContext, id: string, name: "suspend" | "resume", reason: string | undefined) {
+  const registry = c.get("registry");
+  return changed(
+    c,
+    () => getClient(registry, id),
+    (acting) => stepClient(registry, acting, id, name, reason ?? null),
+    showClient,
+  );
 }
 
 function showClient({ id, name, status, rpm, dailyQuota, grants, createdAt, updatedAt }: Client) {

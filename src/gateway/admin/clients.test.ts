@@ -148,6 +148,9 @@ describe("tokens", () => {
       expiresAt: null,
       revokedAt: null,
       imported: false,
+      kind: "client",
+      label: null,
+      lastUsedAt: null,
     });
     const dump = await everything();
     const hash = await tokenSha256(body.token);

@@ -1,9 +1,11 @@
 import type { Context } from "hono";
 import { forgetPolicy } from "../auth/policy.ts";
+import { inBackground } from "../background.ts";
 import type { Env } from "../env.ts";
+import { publishLive } from "../live/live-feed.ts";
 import type { ChainHead } from "../registry/audit.ts";
 import { noteRow as noteAuditRow } from "../registry/audit-witness.ts";
-import type { Acting, Registry } from "../registry/database.ts";
+import type { Acting, Registry, WrittenRow } from "../registry/database.ts";
 import type { RequestVariables } from "../request-context.ts";
 import type { SignedIn } from "./credentials.ts";
 
@@ -23,9 +25,10 @@ export function actingNow(c: AdminContext): Acting {
 
 /** As {@link actingNow}, for somebody who is about to be signed in. */
 export function actingAs(c: AdminContext, actor: string): Acting {
-  const noteRow = (row: ChainHead, before: ChainHead | null) => {
+  const noteRow = ({ seq, hash, at, action, subject }: WrittenRow, before: ChainHead | null) => {
     forgetPolicy();
-    return noteAuditRow(c.env, row, before);
+    inBackground(c, publishLive(c.env, { type: "audit", at, seq, actor, action, subject }));
+    return noteAuditRow(c.env, { seq, hash }, before);
   };
   return { actor, requestId: c.get("requestId"), now: Date.now(), noteRow };
 }

@@ -116,8 +116,15 @@ export async function call(method: string, path: string, body?: unknown, request
   }
   const url = `${request.base ?? "https://gate.example"}/admin/api/v1${path}`;
   const response = await gateway.request(url, init, request.bindings ?? testEnv);
-  const text = await response.text();
+  const text = await readToEnd(response);
   return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
+}
+
+/** A stream that has no end of its own is closed unread. */
+async function readToEnd(response: Response): Promise<string> {
+  if (response.headers.get("Content-Type") !== "text/event-stream") return response.text();
+  await response.body?.cancel();
+  return "";
 }
 
 /** A successful probe's facts: one skill for each name, with a hash made of its letter. */

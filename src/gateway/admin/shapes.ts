@@ -5,7 +5,7 @@ import { Problem } from "./problem.ts";
 
 const MAX_NAME_CHARS = 100;
 const MAX_NOTE_CHARS = 1_000;
-const MAX_RPM = 1_000_000;
+export const MAX_RPM = 1_000_000;
 const MAX_DAILY_QUOTA = 1_000_000_000;
 const MAX_GRANTS = 500;
 const MAX_PAGE = 200;

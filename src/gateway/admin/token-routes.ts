@@ -1,12 +1,19 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { createToken, tokenSha256 } from "../auth/token.ts";
 import { isCreatedKey } from "../registry/page.ts";
-import { type ClientToken, createClientToken, listClientTokens, revokeClientToken } from "../registry/tokens.ts";
+import {
+  type ClientToken,
+  createClientToken,
+  createInspectionToken,
+  listClientTokens,
+  MAX_INSPECTION_TOKENS,
+  revokeClientToken,
+} from "../registry/tokens.ts";
 import { type AdminEnv, actingNow } from "./environment.ts";
 import { created } from "./frame.ts";
 import { Problem } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
-import { ClientId, json, Moment, PageQuery, pageBody, pageOf, pageRequest, problems, TokenId } from "./shapes.ts";
+import { ClientId, json, Moment, Name, PageQuery, pageBody, pageOf, pageRequest, problems, TokenId } from "./shapes.ts";
 
 const MAX_LIFETIME_MS = 10 * 365 * 24 * 3600 * 1000;
 const EXPIRY_SENTENCE = "must be null or epoch milliseconds in the future, at most ten years ahead";
@@ -22,6 +29,11 @@ const TokenBody = z
     imported: z.boolean().openapi({
       description: "Issued by another gateway and moved in by its hash: replace it, since it may be easier to guess.",
     }),
+    kind: z.enum(["client", "inspection"]).openapi({
+      description: "inspection: an operator's own, for five minutes, to see what the client sees.",
+    }),
+    label: z.string().nullable(),
+    lastUsedAt: Moment.nullable().openapi({ description: "About a minute late; null: never." }),
   })
   .openapi("ClientToken");
 
@@ -30,7 +42,10 @@ const IssuedToken = TokenBody.extend({
 }).openapi("IssuedToken");
 
 const NewToken = z
-  .strictObject({ expiresAt: z.int({ error: EXPIRY_SENTENCE }).nullable().optional() })
+  .strictObject({
+    expiresAt: z.int({ error: EXPIRY_SENTENCE }).nullable().optional(),
+    label: Name.optional().openapi({ description: "What you call it, such as where it is used." }),
+  })
   .openapi("NewToken");
 
 const ofClient = z.object({ id: ClientId.openapi({ param: { name: "id", in: "path" } }) });
@@ -50,6 +65,18 @@ const create = adminRoute({
     params: ofClient,
     body: { required: false, content: { "application/json": { schema: NewToken } } },
   },
+  responses: { 201: json("The token, shown once.", IssuedToken), ...problems },
+});
+
+const inspect = adminRoute({
+  role: "admin",
+  method: "post",
+  path: "/clients/{id}/inspection-tokens",
+  tags,
+  summary: "Issue a token to see for five minutes what a client sees",
+  description: `For calls at \`/mcp\`: they are the client's own, count against its limits, and are answered with \`Server-Timing\`. The audit log keeps who had it. Problems: \`not_found\`, \`bad_state\` (suspended), \`too_many_tokens\` (${MAX_INSPECTION_TOKENS} at once).`,
+  request: { params: ofClient },
+  creates: true,
   responses: { 201: json("The token, shown once.", IssuedToken), ...problems },
 });
 
@@ -85,11 +112,22 @@ export function addTokenRoutes(app: OpenAPIHono<AdminEnv>): void {
       throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
     }
     const token = createToken();
-    const stored = { tokenSha256: await tokenSha256(token), expiresAt };
+    const stored = { tokenSha256: await tokenSha256(token), expiresAt, label: c.req.valid("json").label ?? null };
     const { id } = c.req.valid("param");
     return created(
       c,
       (acting) => createClientToken(c.get("registry"), acting, id, stored),
+      (row) => ({ ...showToken(row), token }),
+      { isSecret: true },
+    );
+  });
+  app.openapi(inspect, async (c) => {
+    const token = createToken();
+    const sha256 = await tokenSha256(token);
+    const { id } = c.req.valid("param");
+    return created(
+      c,
+      (acting) => createInspectionToken(c.get("registry"), acting, id, sha256),
       (row) => ({ ...showToken(row), token }),
       { isSecret: true },
     );

@@ -4,11 +4,25 @@ import type { Allowance, RateState } from "../durable/sliding-window.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import { callLeases } from "./call-leases.ts";
+import type { OriginLimits } from "./client-rules.ts";
 import type { ClientPolicy } from "./policy.ts";
 
 const LIMITER_TIMEOUT_MS = 2_000;
 /** A call that waits for another one's question looks this often. */
 const LOOK_MS = 1;
+
+/** Whose calls are counted, and up to where. */
+type Limited = Pick<ClientPolicy, "clientId" | "rpm" | "dailyQuota">;
+
+/** What limits count, beside all calls of a client. */
+interface Scope {
+  /** Names the scope's own limiter among those of the client. */
+  readonly id: string;
+  /** After "calls a minute" in a sentence. */
+  readonly words: string;
+}
+
+const WHOLE_CLIENT: Scope = { id: "", words: "" };
 
 /**
  * Counts one call of a client against its limits, at once where its limiter has granted it ahead ({@link CallLeases}). A client without limits costs no Durable Object call, and one with `rpm: 0` neither.
@@ -17,30 +31,63 @@ const LOOK_MS = 1;
  * @throws {GatewayError} `rate_limited` or `quota_exhausted` with the seconds to wait; `limiter_unavailable` when the object fails: the
  *   call is then refused, since an uncounted one could be one of too many.
  */
-export function takeCall(
+export function takeCall(env: Env, client: Limited, report: (rate: RateState) => void): undefined | Promise<undefined> {
+  return take(env, client, report, WHOLE_CLIENT);
+}
+
+/**
+ * Counts one call against what the operator allows this client on one origin: first against the limit of its tool, so that calls which that
+ * refuses leave the origin's whole. Each limit is an object of its own, which may grant calls ahead as a client's does.
+ *
+ * @param tool public name, where the request calls one.
+ * @throws {GatewayError} as {@link takeCall}, naming the limit.
+ */
+export function takeOriginCall(
   env: Env,
-  client: ClientPolicy,
+  clientId: string,
+  { originId, limits }: { readonly originId: string; readonly limits: OriginLimits },
+  tool: string | null,
+): undefined | Promise<undefined> {
+  const toolRpm = tool === null ? null : (limits.byTool.get(tool) ?? null);
+  const takeFrom = (rpm: number | null, scope: Scope) =>
+    // The headers speak of the client's own minute alone.
+    take(env, { clientId, rpm, dailyQuota: null }, () => {}, scope);
+  const ofOrigin = () => takeFrom(limits.rpm, { id: ` ${originId}`, words: " to this origin" });
+  const ofTool = takeFrom(toolRpm, { id: ` ${originId} ${tool}`, words: ` of the tool ${tool}` });
+  return ofTool === undefined ? ofOrigin() : ofTool.then(ofOrigin);
+}
+
+function take(
+  env: Env,
+  client: Limited,
   report: (rate: RateState) => void,
+  scope: Scope,
 ): undefined | Promise<undefined> {
   const { clientId, rpm, dailyQuota } = client;
   if (rpm === null && dailyQuota === null) return undefined;
   if (rpm !== null && rpm <= 0) {
     report({ limit: 0, remaining: 0, resetAt: Date.now() + 60_000 });
-    throw new GatewayError("rate_limited", { message: "This client is limited to 0 calls a minute." });
+    throw new GatewayError("rate_limited", { message: `This client is limited to 0 calls a minute${scope.words}.` });
   }
   // Calls granted under other limits are not good for these.
-  const key = `${clientId} ${rpm} ${dailyQuota}`;
+  const key = `${clientId}${scope.id} ${rpm} ${dailyQuota}`;
   const rate = callLeases(env.RATE_LIMITER).use(key, Date.now());
-  if (rate === undefined) return askForCall(env, client, key, report);
+  if (rate === undefined) return askForCall(env, client, { key, scope, report });
   if (rate !== null) report(rate);
   return undefined;
 }
 
+interface Asking {
+  /** Of the leases. */
+  readonly key: string;
+  readonly scope: Scope;
+  readonly report: (rate: RateState) => void;
+}
+
 async function askForCall(
   env: Env,
-  { clientId, rpm, dailyQuota }: ClientPolicy,
-  key: string,
-  report: (rate: RateState) => void,
+  { clientId, rpm, dailyQuota }: Limited,
+  { key, scope, report }: Asking,
 ): Promise<undefined> {
   const leases = callLeases(env.RATE_LIMITER);
   // Of many calls at once one asks for all. The others look at their own timers: the platform cancels who awaits another request's promise.
@@ -53,7 +100,7 @@ async function askForCall(
   }
   const askedAt = Date.now();
   const { wanted, unused } = leases.ask(key, askedAt);
-  const grant = await askLimiter(env, clientId, { rpm, dailyQuota }, wanted, unused);
+  const grant = await askLimiter(env, `${clientId}${scope.id}`, { rpm, dailyQuota }, wanted, unused);
   const { verdict } = grant;
   if (verdict.allowed) leases.keep(key, grant, askedAt);
   if (verdict.rate !== null) report({ ...verdict.rate, remaining: verdict.rate.remaining + grant.extra });
@@ -64,7 +111,7 @@ async function askForCall(
         retryAfter: verdict.retryAfterMs / 1000,
       })
     : new GatewayError("rate_limited", {
-        message: `The client's limit of ${rpm} calls a minute is reached.`,
+        message: `The client's limit of ${rpm} calls a minute${scope.words} is reached.`,
         retryAfter: verdict.retryAfterMs / 1000,
       });
 }
@@ -76,13 +123,13 @@ interface Limiter {
 
 async function askLimiter(
   env: Env,
-  clientId: string,
+  name: string,
   allowance: Allowance,
   wanted: number,
   unused: readonly Unused[],
 ): Promise<Grant> {
   try {
-    const stub = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(clientId)) as unknown as Limiter;
+    const stub = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(name)) as unknown as Limiter;
     return await withDeadline(stub.lease(allowance, wanted, unused), LIMITER_TIMEOUT_MS);
   } catch (cause) {
     throw new GatewayError("limiter_unavailable", { cause });

@@ -7,7 +7,7 @@ import type { OriginDecisions } from "../trust/decisions.ts";
 import { type OriginRow, PolicyCache, type PolicyReader } from "./policy.ts";
 
 const ORIGIN = "https://shop.example" as CanonicalOrigin;
-const CLIENT = { clientId: "cli_1", rpm: null, dailyQuota: null, grantAll: false };
+const CLIENT = { clientId: "cli_1", rpm: null, dailyQuota: null, grantAll: false, tokenKind: "client" } as const;
 
 const ROW: OriginRow = {
   originId: "org_1",
@@ -18,6 +18,7 @@ const ROW: OriginRow = {
   policyVersion: 1,
   trustVersion: 1,
   grantedByRow: true,
+  rules: null,
 };
 
 function decisionsOf(version: number): OriginDecisions {
@@ -35,7 +36,11 @@ function world() {
     down: false,
     decisionsDown: false,
     reads: 0,
-    tokens: new Map<string, { revokedAt: number | null; expiresAt: number | null; clientActive: boolean }>(),
+    tokens: new Map<
+      string,
+      { revokedAt: number | null; expiresAt: number | null; clientActive: boolean; lastUsedAt: number | null }
+    >(),
+    usesNoted: [] as string[],
     origin: ROW as OriginRow | null,
     decisions: decisionsOf(1),
     trust: trustOf(1),
@@ -51,6 +56,11 @@ function world() {
       const row = state.tokens.get(sha256);
       return read(row === undefined ? null : { ...CLIENT, ...row });
     },
+    noteTokenUse: async (sha256, at) => {
+      state.usesNoted.push(`${sha256} ${at}`);
+      const row = state.tokens.get(sha256);
+      if (row !== undefined) row.lastUsedAt = at;
+    },
     readOrigin: () => read(state.origin),
     readImportedTokens: () => read([]),
     readDecisions: () => (state.decisionsDown ? Promise.reject(new Error("D1 is busy")) : read(state.decisions)),
@@ -60,7 +70,7 @@ function world() {
   return { state, cache: new PolicyCache(reader), moment };
 }
 
-const GOOD = { revokedAt: null, expiresAt: null, clientActive: true };
+const GOOD = { revokedAt: null, expiresAt: null, clientActive: true, lastUsedAt: 1_000_000 };
 
 describe("PolicyCache", () => {
   it.each([
@@ -74,6 +84,19 @@ describe("PolicyCache", () => {
     state.tokens.set("t", { ...GOOD, revokedAt: 1 });
     state.now += age;
     expect((await cache.client("t", moment)) !== null).toBe(served);
+  });
+
+  it("writes a token's use down once a minute at most, of usable ones alone, and never waits for it", async () => {
+    const { state, cache, moment } = world();
+    state.tokens.set("t", { ...GOOD, lastUsedAt: null });
+    state.tokens.set("gone", { ...GOOD, lastUsedAt: null, revokedAt: 1 });
+    for (let used = 0; used < 40; used++) {
+      await cache.client("t", moment);
+      await cache.client("gone", moment);
+      await Promise.all(state.background);
+      state.now += 3_000;
+    }
+    expect(state.usesNoted).toEqual(["t 1000000", "t 1060000"]);
   });
 
   it("reads again what a clock that was set back leaves in the future", async () => {
@@ -90,6 +113,7 @@ describe("PolicyCache", () => {
     const answers: ((row: (typeof CLIENT & typeof GOOD) | null) => void)[] = [];
     const reader: PolicyReader = {
       readToken: () => new Promise((resolve) => void answers.push(resolve as (typeof answers)[0])),
+      noteTokenUse: async () => {},
       readOrigin: async () => null,
       readImportedTokens: async () => [],
       readDecisions: async () => decisionsOf(1),

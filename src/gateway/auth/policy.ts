@@ -11,6 +11,7 @@ import { readTrust } from "../registry/trust.ts";
 import { DecisionCache, type DecisionReader, type RowRead } from "../trust/decision-cache.ts";
 import type { Decided, OriginTerms } from "../trust/decisions.ts";
 import { readDecisions } from "../trust/read-decisions.ts";
+import { type ClientRules, readRules } from "./client-rules.ts";
 import { ImportedTokens } from "./imported-tokens.ts";
 
 /** Policy is at most this old while D1 answers. */
@@ -20,6 +21,8 @@ const POLICY_STALE_MS = 60_000;
 /** From this age on a used entry is read again in the background, so that a busy client never waits for D1. */
 const REFRESH_AHEAD_MS = 2_500;
 const READ_TIMEOUT_MS = 2_000;
+/** A token's use is written down at most this often. */
+const USE_NOTED_MS = 60_000;
 /** After a failed read, stale policy is served without asking D1 again for this long. */
 const OUTAGE_PAUSE_MS = 1_000;
 
@@ -29,23 +32,30 @@ export interface ClientPolicy {
   readonly rpm: number | null;
   readonly dailyQuota: number | null;
   readonly grantAll: boolean;
+  /** `inspection`: an operator looks at what this client sees. */
+  readonly tokenKind: "client" | "inspection";
 }
 
 /** What an origin's row says of one client. */
 export interface OriginRow extends OriginTerms {
   /** Granted to this client by a row of its own; clients with `grantAll` need none. */
   readonly grantedByRow: boolean;
+  /** `null`: there are none, as for most clients. */
+  readonly rules: ClientRules | null;
 }
 
 /** An active origin that a client may use, and what decides what it sees of it. */
 export interface OriginPolicy extends Decided {
   readonly originId: string;
+  readonly rules: ClientRules | null;
 }
 
 interface TokenRow extends ClientPolicy {
   readonly clientActive: boolean;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** As written down; epoch milliseconds. */
+  readonly lastUsedAt: number | null;
 }
 
 interface Entry<T> {
@@ -58,6 +68,8 @@ interface Entry<T> {
 /** What the cache needs of the world. */
 export interface PolicyReader extends DecisionReader {
   readToken(sha256: string): Promise<TokenRow | null>;
+  /** Writes down that a token was used. */
+  noteTokenUse(sha256: string, at: number): Promise<void>;
   /** Hashes of the usable tokens that another gateway issued, at most {@link MAX_IMPORTED_TOKENS}. */
   readImportedTokens(): Promise<readonly string[]>;
   readOrigin(clientId: string, origin: CanonicalOrigin): Promise<OriginRow | null>;
@@ -121,11 +133,20 @@ export class PolicyCache {
         (entry.value === null ? this.#tokens : this.#unknownTokens).delete(sha256);
         (entry.value === null ? this.#unknownTokens : this.#tokens).set(sha256, entry);
       },
-      () => this.#reader.readToken(sha256),
+      () => this.#readToken(sha256, moment),
       moment,
     );
-    if (row === null || !row.clientActive || row.revokedAt !== null) return null;
-    return row.expiresAt !== null && row.expiresAt <= moment.now() ? null : row;
+    return row !== null && isUsable(row, moment.now()) ? row : null;
+  }
+
+  /** Reading is what a token in use costs every few seconds: then, and not at every call, its use is written down. */
+  async #readToken(sha256: string, moment: PolicyMoment): Promise<TokenRow | null> {
+    const row = await this.#reader.readToken(sha256);
+    const now = moment.now();
+    if (row !== null && isUsable(row, now) && Math.abs(now - (row.lastUsedAt ?? 0)) >= USE_NOTED_MS) {
+      moment.waitUntil(this.#reader.noteTokenUse(sha256, now).catch(noteUnwrittenUse));
+    }
+    return row;
   }
 
   /**
@@ -144,7 +165,7 @@ export class PolicyCache {
     if (found === null || found.status !== "active") return null;
     if (!client.grantAll && !found.grantedByRow) return null;
     const { decisions, trust } = this.#decisions.known(found) ?? (await this.#loadEvicted(found, origin));
-    return { originId: found.originId, decisions, trust };
+    return { originId: found.originId, decisions, trust, rules: found.rules };
   }
 
   /**
@@ -226,6 +247,15 @@ export class PolicyCache {
   }
 }
 
+function isUsable({ clientActive, revokedAt, expiresAt }: TokenRow, now: number): boolean {
+  return clientActive && revokedAt === null && (expiresAt === null || expiresAt > now);
+}
+
+/** It is a hint for operators: the next read of the token tries again. */
+function noteUnwrittenUse(error: unknown): void {
+  console.warn(JSON.stringify({ event: "token_use_not_written", error: describeFailure(error) }));
+}
+
 /** What is in memory is served on, until it is too old. */
 function noteFailedRefresh(error: unknown): void {
   console.warn(JSON.stringify({ event: "policy_not_refreshed", error: describeFailure(error) }));
@@ -245,6 +275,8 @@ export function d1PolicyReader(database: D1Database): PolicyReader {
           status: clients.status,
           expiresAt: clientTokens.expiresAt,
           revokedAt: clientTokens.revokedAt,
+          lastUsedAt: clientTokens.lastUsedAt,
+          tokenKind: clientTokens.kind,
         })
         .from(clientTokens)
         .innerJoin(clients, eq(clients.id, clientTokens.clientId))
@@ -254,6 +286,9 @@ export function d1PolicyReader(database: D1Database): PolicyReader {
       if (row === undefined) return null;
       const { status, ...rest } = row;
       return { ...rest, clientActive: status === "active" };
+    },
+    async noteTokenUse(sha256, at) {
+      await registry.update(clientTokens).set({ lastUsedAt: at }).where(eq(clientTokens.tokenSha256, sha256));
     },
     async readOrigin(clientId, origin) {
       const rows = await registry
@@ -266,6 +301,10 @@ export function d1PolicyReader(database: D1Database): PolicyReader {
           policyVersion: origins.policyVersion,
           trustVersion: sql<number>`COALESCE((SELECT MAX(version) FROM trust_state), 0)`,
           grant: clientOrigins.clientId,
+          tools: sql<string>`(SELECT json_group_array(json_array(effect, tool)) FROM (
+            SELECT effect, tool FROM client_tools WHERE client_id = ${clientId} AND origin_id = ${origins.id} ORDER BY effect, tool))`,
+          limits: sql<string>`(SELECT json_group_array(json_array(tool, rpm)) FROM (
+            SELECT tool, rpm FROM client_limits WHERE client_id = ${clientId} AND origin_id = ${origins.id} ORDER BY tool))`,
         })
         .from(origins)
         .leftJoin(clientOrigins, and(eq(clientOrigins.originId, origins.id), eq(clientOrigins.clientId, clientId)))
@@ -273,8 +312,8 @@ export function d1PolicyReader(database: D1Database): PolicyReader {
         .limit(1);
       const row = rows[0];
       if (row === undefined) return null;
-      const { grant, ...rest } = row;
-      return { ...rest, grantedByRow: grant !== null };
+      const { grant, tools, limits, ...rest } = row;
+      return { ...rest, grantedByRow: grant !== null, rules: readRules(row.originId, { tools, limits }) };
     },
     async readImportedTokens() {
       const rows = await registry

@@ -1,11 +1,13 @@
 import { DurableObject } from "cloudflare:workers";
-import { discover } from "../../core/discovery/discover.ts";
+import { type DiscoverOptions, discover } from "../../core/discovery/discover.ts";
 import { DiscoveryCache } from "../../core/discovery/discovery-cache.ts";
 import { DiscoveryError } from "../../core/discovery/discovery-error.ts";
+import type { DiscoveryProgress } from "../../core/discovery/progress.ts";
 import type { Rejection, Release } from "../../core/discovery/release.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import { type CanonicalOrigin, OriginError, parseOrigin } from "../../core/origin.ts";
 import { type Env, readSettings, type Settings } from "../env.ts";
+import { publishLive } from "../live/live-feed.ts";
 import { LruCache } from "../lru.ts";
 import {
   type PackedRelease,
@@ -18,6 +20,7 @@ import {
 import { publisherFetch } from "../releases/publisher-fetch.ts";
 import { sandboxFor } from "../sandbox.ts";
 import { type Followed, TrustedRelease } from "../trust/trusted-release.ts";
+import { DiscoveryHistory, type DiscoveryOutcome, type PastOutcome } from "./discovery-history.ts";
 import { ReleaseStore } from "./release-store.ts";
 import { KEEP_WARM_MS, Warmth } from "./warmth.ts";
 
@@ -56,6 +59,23 @@ export type HubAnswer =
     } & ReleaseHead)
   | { readonly ok: false; readonly failure: HubFailure };
 
+/** How an origin fares, for operators. */
+export interface HubStatus {
+  /** Of what is held; `null`: nothing is. */
+  readonly fetchedAt: number | null;
+  /** How the last discovery failed; `null`: it did not, or nobody remembers. */
+  readonly failure: { readonly at: number; readonly code: HubFailure["code"]; readonly message: string } | null;
+}
+
+/** What a hub holds, for operators who look. */
+export interface HubInspection {
+  readonly packed: PackedRelease | null;
+  readonly failure: ({ readonly at: number } & HubFailure) | null;
+}
+
+/** Told of what a discovery does, while somebody watches. */
+export type Watcher = (progress: DiscoveryProgress) => unknown;
+
 type Outcome =
   | { readonly ok: true; readonly packed: PackedRelease }
   | { readonly ok: false; readonly failure: HubFailure };
@@ -73,6 +93,8 @@ export class OriginHub extends DurableObject<Env> {
   readonly #cache = new DiscoveryCache(() => Date.now());
   readonly #warmth: Warmth;
   readonly #trusted: TrustedRelease;
+  readonly #history: DiscoveryHistory;
+  readonly #watchers = new Set<Watcher>();
   #held: ReleaseHead | null;
   /** The latest decisions that anybody told of, as `policy_version`. */
   #decided = 0;
@@ -86,6 +108,7 @@ export class OriginHub extends DurableObject<Env> {
     this.#held = this.#store.head();
     this.#warmth = new Warmth(ctx.storage);
     this.#trusted = new TrustedRelease(env, (work) => ctx.waitUntil(work));
+    this.#history = new DiscoveryHistory(ctx.storage);
   }
 
   /**
@@ -113,12 +136,40 @@ export class OriginHub extends DurableObject<Env> {
       : this.#lastKnownGood(outcome.failure, knownVersion);
   }
 
-  /** Discovers now, whatever is held, and returns what was found: for the operator. */
-  async probe(origin: CanonicalOrigin): Promise<HubAnswer> {
+  /**
+   * Discovers now, whatever is held, and returns what was found: for the operator.
+   *
+   * @param watch told of what it does.
+   */
+  async probe(origin: CanonicalOrigin, watch: Watcher | null = null): Promise<HubAnswer> {
     // A discovery under way may have read files from before the publisher's last change.
     await this.#flight;
-    const outcome = await this.#refresh(origin);
-    return outcome.ok ? answer("miss", outcome.packed, null) : outcome;
+    if (watch !== null) this.#watchers.add(watch);
+    try {
+      const outcome = await this.#refresh(origin);
+      return outcome.ok ? answer("miss", outcome.packed, null) : outcome;
+    } finally {
+      if (watch !== null) this.#watchers.delete(watch);
+    }
+  }
+
+  /** What is held, without asking the origin for anything. */
+  inspect(): HubInspection {
+    const packed = this.#held === null ? null : this.#packed(this.#held);
+    return { packed, failure: this.#failed === null ? null : { at: this.#failed.at, ...this.#failed.failure } };
+  }
+
+  status(): HubStatus {
+    const failure = this.#failed;
+    return {
+      fetchedAt: this.#held?.fetchedAt ?? null,
+      failure: failure && { at: failure.at, code: failure.failure.code, message: failure.failure.message },
+    };
+  }
+
+  /** How the last discoveries ended, newest first. */
+  history(): readonly PastOutcome[] {
+    return this.#history.list();
   }
 
   /** Refreshes a release whose alarm should have rung, or was never set: for the cron. */
@@ -261,7 +312,11 @@ export class OriginHub extends DurableObject<Env> {
   async #discover(origin: CanonicalOrigin): Promise<Outcome> {
     const deciding = this.#trusted.decide(origin);
     try {
-      const discovered = await discoverNow(this.env, origin, this.#cache, (sha256) => this.#heldBytes(sha256));
+      const discovered = await discoverNow(this.env, origin, {
+        cache: this.#cache,
+        held: (sha256) => this.#heldBytes(sha256),
+        ...(this.#watchers.size === 0 ? {} : { onProgress: (progress) => this.#tell(progress) }),
+      });
       let completed = await this.#trusted.complete(discovered, this.#previous(), deciding);
       // Something was decided while the publisher was read.
       if (completed.policyVersion < this.#decided) {
@@ -273,10 +328,18 @@ export class OriginHub extends DurableObject<Env> {
       this.#warmth.noteWithdrawal(false);
       const isComplete = !isPartial && release.rejected.every(({ code }) => code !== "deferred");
       this.#arm(isComplete ? KEEP_WARM_MS : FRESH_MS + 1);
+      this.#note(origin, {
+        outcome: "release",
+        version: packed.version,
+        skills: release.skills.length,
+        held: release.held.length,
+        rejected: release.rejected.length,
+      });
       return { ok: true, packed };
     } catch (error) {
       const failure = toFailure(error);
       this.#failed = { at: Date.now(), failure };
+      this.#note(origin, { outcome: "failure", code: failure.code, message: failure.message });
       // The origin answered, and offers nothing: what it offered before is withdrawn.
       if (failure.code === "no_skills") {
         this.#keep(null);
@@ -290,6 +353,22 @@ export class OriginHub extends DurableObject<Env> {
       this.#arm(KEEP_WARM_MS);
       return { ok: false, failure };
     }
+  }
+
+  /** Whoever stopped watching hears nothing more. */
+  #tell(progress: DiscoveryProgress): void {
+    for (const watch of this.#watchers) {
+      Promise.resolve(watch(progress)).catch(() => this.#watchers.delete(watch));
+    }
+  }
+
+  /** In a turn of its own: no caller waits until it is written. */
+  #note(origin: CanonicalOrigin, outcome: DiscoveryOutcome): void {
+    const at = Date.now();
+    const noted = scheduler.wait(0).then(async () => {
+      if (this.#history.note(outcome, at)) await publishLive(this.env, { type: "discovery", at, origin, ...outcome });
+    });
+    this.ctx.waitUntil(noted);
   }
 
   /** @param ms from now. An origin of which nothing is held is asked only for callers. */
@@ -329,8 +408,7 @@ export class OriginHub extends DurableObject<Env> {
 async function discoverNow(
   env: Env,
   origin: CanonicalOrigin,
-  cache: DiscoveryCache,
-  held: (sha256: Sha256Hex) => Uint8Array | undefined,
+  own: Pick<DiscoverOptions, "cache" | "held" | "onProgress">,
 ): Promise<Release> {
   const answer = readSettings(env);
   if (!answer.ok) throw new Error(answer.problems[0].message);
@@ -343,8 +421,7 @@ async function discoverNow(
     unverifiedRecipes: settings.unverifiedRecipes,
     loadGas: settings.sandbox.loadGas,
     now: Date.now,
-    cache,
-    held,
+    ...own,
   });
 }
 

@@ -20,7 +20,7 @@ const FLUSH_INTERVAL_MS = 1_000;
 const KEY = "counter";
 
 /**
- * One object a client: the only place where the client's calls are counted. Counters live in memory and are written to the object's
+ * One object a client, and one for each limit of a client on an origin or a tool: the only place where these calls are counted. Counters live in memory and are written to the object's
  * storage at most once a second, so that a call costs no write, and an eviction loses nothing (an object is evicted only after seconds
  * of rest) while a crash loses at most one second of counting.
  */

@@ -38,7 +38,12 @@ export type AuditAction =
   | "import"
   | "client.create"
   | "client.update"
+  | "client.tools"
+  | "client.limits"
+  | "client.suspend"
+  | "client.resume"
   | "client.token.create"
+  | "client.token.inspect"
   | "client.token.revoke"
   | "operator.create"
   | "operator.update"
@@ -94,7 +99,7 @@ export async function mutate<T>(registry: Registry, acting: Acting, decide: () =
       throw isStatementAtFault(error) ? error : new BatchFailed(error);
     }
     const before = head === undefined ? null : { seq: head.seq, hash: head.hash };
-    await acting.noteRow?.({ seq: row.seq, hash: row.hash }, before);
+    await acting.noteRow?.(row, before);
     return decision.result;
   }
   throw new RegistryError("busy", `Other changes came first ${MAX_ATTEMPTS} times; nothing was changed, please retry.`);

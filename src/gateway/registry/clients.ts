@@ -84,6 +84,40 @@ export function updateClient(registry: Registry, acting: Acting, id: string, cha
   });
 }
 
+/** From which status each step leads to which. */
+const CLIENT_STEPS = {
+  suspend: { from: "active", to: "suspended", action: "client.suspend" },
+  resume: { from: "suspended", to: "active", action: "client.resume" },
+} as const;
+
+/**
+ * Suspends a client, whose tokens are then refused, or lets it go on.
+ *
+ * @param reason for the audit log; `null`: none was given.
+ * @throws RegistryError `not_found`, `bad_state` (it is not in the state that the step needs).
+ */
+export function stepClient(
+  registry: Registry,
+  acting: Acting,
+  id: string,
+  step: keyof typeof CLIENT_STEPS,
+  reason: string | null,
+): Promise<Client> {
+  return mutate(registry, acting, async () => {
+    const before = await getClient(registry, id);
+    const { from, to, action } = CLIENT_STEPS[step];
+    if (before.status !== from) {
+      throw new RegistryError("bad_state", `The client is ${before.status}; ${step} needs it ${from}.`, id);
+    }
+    const after: Client = { ...before, status: to, updatedAt: acting.now };
+    return {
+      result: after,
+      writes: [registry.update(clients).set(toRow(after)).where(eq(clients.id, id))],
+      audit: { action, subject: id, detail: { reason } },
+    };
+  });
+}
+
 /** @throws RegistryError `not_found`. */
 export async function getClient(registry: Registry, id: string): Promise<Client> {
   const [row] = await registry.select().from(clients).where(eq(clients.id, id));
@@ -125,7 +159,7 @@ async function withGrants(registry: Registry, rows: readonly ClientRow[]): Promi
   }));
 }
 
-async function requireOrigins(registry: Registry, grants: Grants): Promise<void> {
+export async function requireOrigins(registry: Registry, grants: Grants): Promise<void> {
   if (grants === "all" || grants.length === 0) return;
   const known = await registry
     .select({ id: origins.id })

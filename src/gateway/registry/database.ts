@@ -19,6 +19,14 @@ interface RowName {
   readonly hash: string;
 }
 
+/** One that was just written. */
+export interface WrittenRow extends RowName {
+  readonly at: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: string;
+}
+
 /** Who asks, when, and in which request: goes into the audit row of a mutation. */
 export interface Acting {
   /** `admin-token`, or an operator's id. */
@@ -27,7 +35,7 @@ export interface Acting {
   /** Epoch milliseconds. */
   readonly now: number;
   /** Tells the witness of the audit chain of a row that was written, and of the one before it; never rejects. */
-  readonly noteRow?: (row: RowName, before: RowName | null) => Promise<void>;
+  readonly noteRow?: (row: WrittenRow, before: RowName | null) => Promise<void>;
   /** What must hold of the state that the mutation starts from: it throws where that does not. Runs once an attempt. */
   readonly require?: () => Promise<void>;
   /** What else is written in the same batch, given the mutation's result. */

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, isNull, or, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import { mutate } from "./audit.ts";
 import { getClient } from "./clients.ts";
 import type { Acting, Registry } from "./database.ts";
@@ -9,6 +9,15 @@ import { clientTokens } from "./schema.ts";
 
 /** Usable tokens a client may hold at once: enough for overlapping rotation in every deployment it has. */
 export const MAX_USABLE_TOKENS = 50;
+
+/** An inspection token lives this long, milliseconds. */
+export const INSPECTION_MS = 5 * 60_000;
+
+/** Inspection tokens a client may have at once: one for each operator who looks at it, and for each reload of a page. */
+export const MAX_INSPECTION_TOKENS = 50;
+
+/** Ended inspection tokens are forgotten after this long; the audit log keeps who had them. */
+const INSPECTION_KEPT_MS = 86_400_000;
 
 /** Imported tokens that may be usable at once: all their hashes are held in memory by every isolate. */
 export const MAX_IMPORTED_TOKENS = 1_000;
@@ -24,48 +33,84 @@ export interface ClientToken {
   readonly revokedAt: number | null;
   /** Issued by another gateway: without the checksum of tokens of ours, and perhaps easier to guess. */
   readonly imported: boolean;
+  /** `inspection`: an operator's own, to see what the client sees. */
+  readonly kind: "client" | "inspection";
+  /** What operators call it. */
+  readonly label: string | null;
+  /** Epoch milliseconds, a minute or so late; `null`: never. */
+  readonly lastUsedAt: number | null;
+}
+
+export interface NewToken {
+  /** Lower-case hex. */
+  readonly tokenSha256: string;
+  readonly expiresAt: number | null;
+  readonly label: string | null;
 }
 
 type TokenRow = typeof clientTokens.$inferSelect;
 
 /**
  * Stores a token's hash. The token itself never comes here.
- * @param tokenSha256 lower-case hex.
  * @throws RegistryError `not_found` (no such client), `too_many_tokens`.
  */
 export function createClientToken(
   registry: Registry,
   acting: Acting,
   clientId: string,
-  { tokenSha256, expiresAt }: { readonly tokenSha256: string; readonly expiresAt: number | null },
+  { tokenSha256, expiresAt, label }: NewToken,
 ): Promise<ClientToken> {
   return mutate(registry, acting, async () => {
     await getClient(registry, clientId);
-    if ((await countUsable(registry, clientId, acting.now)) >= MAX_USABLE_TOKENS) {
-      throw new RegistryError(
-        "too_many_tokens",
-        `A client holds at most ${MAX_USABLE_TOKENS} usable tokens; revoke one first.`,
-        clientId,
-      );
-    }
-    const row: TokenRow = {
-      id: newId("tok"),
-      clientId,
-      tokenSha256,
-      createdAt: acting.now,
-      expiresAt,
-      revokedAt: null,
-      imported: false,
-      lastUsedAt: null,
-      kind: "client",
-      label: null,
-    };
+    await requireRoom(registry, clientId, "client", MAX_USABLE_TOKENS, acting.now);
+    const row = newRow({ clientId, tokenSha256, createdAt: acting.now, expiresAt, label, kind: "client" });
     return {
       result: toToken(row, acting.now),
       writes: [registry.insert(clientTokens).values(row)],
-      audit: { action: "client.token.create", subject: row.id, detail: { clientId, expiresAt } },
+      audit: { action: "client.token.create", subject: row.id, detail: { clientId, expiresAt, label } },
     };
   });
+}
+
+/**
+ * Stores the hash of a token with which an operator sees for five minutes what a client sees. Its calls are the client's: they count against
+ * its limits.
+ *
+ * @throws RegistryError `not_found` (no such client), `bad_state` (the client is suspended), `too_many_tokens`.
+ */
+export function createInspectionToken(
+  registry: Registry,
+  acting: Acting,
+  clientId: string,
+  tokenSha256: string,
+): Promise<ClientToken> {
+  return mutate(registry, acting, async () => {
+    const { status } = await getClient(registry, clientId);
+    if (status !== "active") {
+      throw new RegistryError("bad_state", "The client is suspended: nothing can be called in its name.", clientId);
+    }
+    await requireRoom(registry, clientId, "inspection", MAX_INSPECTION_TOKENS, acting.now);
+    const expiresAt = acting.now + INSPECTION_MS;
+    const row = newRow({
+      ...{ clientId, tokenSha256, createdAt: acting.now, expiresAt },
+      label: null,
+      kind: "inspection",
+    });
+    return {
+      result: toToken(row, acting.now),
+      writes: [
+        registry.insert(clientTokens).values(row),
+        registry
+          .delete(clientTokens)
+          .where(and(eq(clientTokens.kind, "inspection"), lt(clientTokens.expiresAt, acting.now - INSPECTION_KEPT_MS))),
+      ],
+      audit: { action: "client.token.inspect", subject: row.id, detail: { clientId, expiresAt } },
+    };
+  });
+}
+
+function newRow(given: Omit<TokenRow, "id" | "revokedAt" | "imported" | "lastUsedAt">): TokenRow {
+  return { id: newId("tok"), ...given, revokedAt: null, imported: false, lastUsedAt: null };
 }
 
 /**
@@ -112,22 +157,32 @@ export async function listClientTokens(
   return { items: page.items.map((row) => toToken(row, now)), nextCursor: page.nextCursor };
 }
 
-async function countUsable(registry: Registry, clientId: string, now: number): Promise<number> {
+/** @throws RegistryError `too_many_tokens`. */
+async function requireRoom(
+  registry: Registry,
+  clientId: string,
+  kind: TokenRow["kind"],
+  most: number,
+  now: number,
+): Promise<void> {
   const [row] = await registry
     .select({ usable: count() })
     .from(clientTokens)
     .where(
       and(
         eq(clientTokens.clientId, clientId),
+        eq(clientTokens.kind, kind),
         isNull(clientTokens.revokedAt),
         or(isNull(clientTokens.expiresAt), gt(clientTokens.expiresAt, now)),
       ),
     );
-  return row?.usable ?? 0;
+  if ((row?.usable ?? 0) < most) return;
+  const what = kind === "client" ? "usable tokens" : "inspection tokens";
+  throw new RegistryError("too_many_tokens", `A client holds at most ${most} ${what}; revoke one first.`, clientId);
 }
 
 function toToken(row: TokenRow, now: number): ClientToken {
-  const { id, clientId, createdAt, expiresAt, revokedAt, imported } = row;
+  const { id, clientId, createdAt, expiresAt, revokedAt, imported, kind, label, lastUsedAt } = row;
   const expired = expiresAt !== null && expiresAt <= now;
   return {
     id,
@@ -137,5 +192,8 @@ function toToken(row: TokenRow, now: number): ClientToken {
     expiresAt,
     revokedAt,
     imported,
+    kind,
+    label,
+    lastUsedAt,
   };
 }

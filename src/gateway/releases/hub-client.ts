@@ -2,7 +2,8 @@ import type { Rejection, Release, ReleaseMemory, ReleaseSkill } from "../../core
 import { SnapshotError, type SnapshotErrorCode } from "../../core/memory/snapshot-error.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { withDeadline } from "../deadline.ts";
-import type { HubAnswer, HubFailure, OriginHub } from "../durable/origin-hub.ts";
+import type { PastOutcome } from "../durable/discovery-history.ts";
+import type { HubAnswer, HubFailure, HubInspection, HubStatus, OriginHub, Watcher } from "../durable/origin-hub.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import { memoryIndexes } from "../memory-indexes.ts";
@@ -40,10 +41,15 @@ export type ProbeResult =
 /**
  * Has the origin's hub discover it now, whatever is cached, and returns what it found.
  *
+ * @param watch told of every fetch and every hash as it comes.
  * @throws {GatewayError} `discovery_failed` where the hub itself does not answer; a failing publisher is a result.
  */
-export async function probeOrigin(env: Env, origin: CanonicalOrigin): Promise<ProbeResult> {
-  const answer = await ask(env, origin, (hub) => hub.probe(origin));
+export async function probeOrigin(
+  env: Env,
+  origin: CanonicalOrigin,
+  watch: Watcher | null = null,
+): Promise<ProbeResult> {
+  const answer = await ask(env, origin, (hub) => hub.probe(origin, watch));
   if (!answer.ok) return { ok: false, ...answer.failure };
   if (answer.packed === null) throw new Error("A probe always returns the release.");
   const release = unpackRelease(answer.packed);
@@ -105,6 +111,25 @@ export function wakeHub(env: Env, origin: CanonicalOrigin): Promise<void> {
 }
 
 /**
+ * What the hub holds, without a question to the origin.
+ *
+ * @throws {GatewayError} `discovery_failed` where the hub does not answer, as do the next two.
+ */
+export function inspectHub(env: Env, origin: CanonicalOrigin): Promise<HubInspection> {
+  return ask(env, origin, async (hub) => hub.inspect());
+}
+
+/** How an origin fares. */
+export function hubStatus(env: Env, origin: CanonicalOrigin): Promise<HubStatus> {
+  return ask(env, origin, async (hub) => hub.status());
+}
+
+/** How the hub's last discoveries ended, newest first. */
+export function discoveryHistory(env: Env, origin: CanonicalOrigin): Promise<readonly PastOutcome[]> {
+  return ask(env, origin, async (hub) => hub.history());
+}
+
+/**
  * Has the hub take what it holds to the operator's latest decisions.
  *
  * @throws {GatewayError} `discovery_failed` where the hub does not answer.
@@ -114,7 +139,7 @@ export function reconsiderHub(env: Env, origin: CanonicalOrigin): Promise<void> 
 }
 
 /** The hub's methods as a caller sees them; the platform's own type of a stub recurses without end on JSON values. */
-type HubStub = Pick<OriginHub, "get" | "probe" | "reconsider" | "wake">;
+type HubStub = Pick<OriginHub, "get" | "probe" | "reconsider" | "wake" | "inspect" | "status" | "history">;
 
 async function ask<T>(env: Env, origin: CanonicalOrigin, question: (hub: HubStub) => Promise<T>): Promise<T> {
   try {

@@ -1,6 +1,7 @@
 import { type Evidence, type JudgedSkill, openQuestions, type Trust } from "../../core/attestation/verdict.ts";
-import type { Policy, StoredAttestation } from "../../core/catalog.ts";
+import type { Policy, StoredAttestation, ToolRules } from "../../core/catalog.ts";
 import type { Release } from "../../core/discovery/release.ts";
+import { LruCache } from "../lru.ts";
 import type { Decided } from "./decisions.ts";
 import { answerQuestions } from "./signature-facts.ts";
 
@@ -53,8 +54,35 @@ async function establish(release: Release, { decisions, trust }: Decided, mode: 
           REQUEST_BUDGET,
         );
   const { pin, approved, stored } = decisions;
-  const policy: Policy = { status: "active", granted: true, mode, pin, approved, trust: trust.trust, stored, facts };
+  const policy: Policy = {
+    status: "active",
+    granted: true,
+    mode,
+    pin,
+    approved,
+    trust: trust.trust,
+    stored,
+    facts,
+    tools: null,
+  };
   served.set(release, { decisions, trust, mode, policy, isPartial });
+  return policy;
+}
+
+/** Skills in the catalogs of clients with rules, each some 400 bytes; what other clients see is one catalog a release. */
+const RULED_SKILLS = 20_000;
+
+const ruled = new LruCache<ToolRules, { readonly base: Policy; readonly policy: Policy; readonly skills: number }>(
+  RULED_SKILLS,
+  ({ skills }) => skills,
+);
+
+/** The policy for a client with rules of its own: the same object again while neither the policy nor the rules moved. */
+export function underRules(release: Release, base: Policy, tools: ToolRules): Policy {
+  const known = ruled.get(tools);
+  if (known?.base === base) return known.policy;
+  const policy = { ...base, tools };
+  ruled.set(tools, { base, policy, skills: 1 + release.skills.length + release.held.length });
   return policy;
 }
 

@@ -1,0 +1,101 @@
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { sumUsage, USAGE_GROUPS, type UsageCursor, type UsageSum } from "../registry/usage.ts";
+import { flushUsage } from "../usage/usage.ts";
+import { EDGES_MS, HOUR_MS, percentile } from "../usage/usage-counters.ts";
+import type { AdminEnv } from "./environment.ts";
+import { Problem } from "./problem.ts";
+import { adminRoute } from "./roles.ts";
+import { ClientId, json, Moment, OriginId, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+
+const DAY_MS = 24 * HOUR_MS;
+const MAX_DAYS = 92;
+const MOMENT_SENTENCE = "must be epoch milliseconds";
+
+const moment = (name: string, description: string) =>
+  z
+    .string({ error: MOMENT_SENTENCE })
+    .regex(/^(0|[1-9]\d{0,14})$/, { error: MOMENT_SENTENCE })
+    .transform(Number)
+    .optional()
+    .openapi({ param: { name, in: "query" }, type: "integer", description });
+
+const UsageQuery = PageQuery.extend({
+  from: moment("from", "Default: a day before `to`. Whole hours (UTC) are summed."),
+  to: moment("to", `Default: now. At most ${MAX_DAYS} days after \`from\`.`),
+  by: z
+    .enum(USAGE_GROUPS, { error: `must be one of ${USAGE_GROUPS.join(", ")}` })
+    .optional()
+    .openapi({ param: { name: "by", in: "query" }, default: "hour" }),
+  client: ClientId.optional().openapi({ param: { name: "client", in: "query" } }),
+  origin: OriginId.optional().openapi({ param: { name: "origin", in: "query" } }),
+  tool: z
+    .string()
+    .max(128)
+    .optional()
+    .openapi({ param: { name: "tool", in: "query" }, description: "Public name." }),
+});
+
+const EDGES = EDGES_MS.join(", ");
+
+const UsageBody = z
+  .object({
+    hour: Moment.nullable().openapi({ description: "Its begin, where `by` is hour; else null." }),
+    clientId: z.string().nullable(),
+    originId: z.string().nullable().openapi({ description: "Empty: refused before the origin was known." }),
+    tool: z.string().nullable().openapi({
+      description:
+        "Public name. Empty: refused before the tool was known. `(other)`: past 200 names of an origin an hour.",
+    }),
+    calls: z.int().openapi({ description: "Tool calls, and refused requests." }),
+    errors: z
+      .record(z.string(), z.int())
+      .openapi({ description: "By kind: a code of the sandbox or of the gateway.", example: { rate_limited: 2 } }),
+    p50Ms: z.number().nullable().openapi({ description: "Estimated from `buckets`; null: nothing was timed." }),
+    p95Ms: z.number().nullable(),
+    buckets: z.array(z.int()).openapi({
+      description: `How many calls took at most ${EDGES} milliseconds, and longer; each counted once. Refused ones are not in it.`,
+    }),
+    gas: z.int().openapi({ description: "Sandbox gas." }),
+  })
+  .openapi("Usage");
+
+const read = adminRoute({
+  role: "viewer",
+  method: "get",
+  path: "/usage",
+  tags: ["usage"],
+  summary: "Calls, errors and latencies, by hour, client, origin or tool",
+  description:
+    "Of tool calls and of refused requests of known clients; no argument and no result. Hours come in their order, all else with most calls first; hours without calls are left out. Isolates write down what they counted every 10 seconds; kept for 90 days. Problems: `bad_request`.",
+  request: { query: UsageQuery },
+  responses: { 200: json("A page of sums.", pageOf("UsagePage", UsageBody)), ...problems },
+});
+
+export function addUsageRoutes(app: OpenAPIHono<AdminEnv>): void {
+  app.openapi(read, async (c) => {
+    const { by = "hour", client, origin, tool, from, to = Date.now(), ...asked } = c.req.valid("query");
+    const begin = from ?? Math.max(0, to - DAY_MS);
+    if (begin >= to || to - begin > MAX_DAYS * DAY_MS) {
+      const error = { field: "from", message: `must be before \`to\`, at most ${MAX_DAYS} days` };
+      throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
+    }
+    await flushUsage(c.env);
+    const query = { by, from: begin, to, clientId: client, originId: origin, tool };
+    const page = await sumUsage(c.get("registry"), query, pageRequest(asked, isUsageCursor));
+    return c.json(pageBody(page, showUsage), 200);
+  });
+}
+
+function showUsage({ buckets, errors, ...sum }: UsageSum) {
+  return {
+    ...sum,
+    errors: { ...errors },
+    p50Ms: percentile(buckets, 0.5),
+    p95Ms: percentile(buckets, 0.95),
+    buckets: [...buckets],
+  };
+}
+
+function isUsageCursor(key: unknown): key is UsageCursor {
+  return Array.isArray(key) && key.length === 2 && Number.isSafeInteger(key[0]) && typeof key[1] === "string";
+}

@@ -1,0 +1,150 @@
+import { asc, eq, sql } from "drizzle-orm";
+import { mutate } from "./audit.ts";
+import { getClient, requireOrigins } from "./clients.ts";
+import type { Acting, Registry } from "./database.ts";
+import { clientLimits, clientTools } from "./schema.ts";
+
+/** Which tools of one origin a client may see. */
+export interface OriginTools {
+  readonly originId: string;
+  /** Public names; only these, or `null`: every tool that is not denied. */
+  readonly allow: readonly string[] | null;
+  readonly deny: readonly string[];
+}
+
+/** Calls a minute of a client on one origin, or of one of its tools. */
+export interface OriginLimit {
+  readonly originId: string;
+  /** Public name; `null`: all requests to the origin. */
+  readonly tool: string | null;
+  /** `0` blocks. */
+  readonly rpm: number;
+}
+
+/** In place of a name: there is a list of allowed tools, though it may be empty. No tool has this name. */
+const LIST_MARK = "";
+
+/** In order of origin. @throws RegistryError `not_found` (no such client). */
+export async function listClientTools(registry: Registry, clientId: string): Promise<readonly OriginTools[]> {
+  await getClient(registry, clientId);
+  return toolsOf(registry, clientId);
+}
+
+async function toolsOf(registry: Registry, clientId: string): Promise<readonly OriginTools[]> {
+  const rows = await registry
+    .select()
+    .from(clientTools)
+    .where(eq(clientTools.clientId, clientId))
+    .orderBy(asc(clientTools.originId), asc(clientTools.effect), asc(clientTools.tool));
+  return [...Map.groupBy(rows, ({ originId }) => originId)].map(([originId, own]) => {
+    const named = (wanted: string) => own.filter(({ effect }) => effect === wanted).map(({ tool }) => tool);
+    const allow = named("allow");
+    return {
+      originId,
+      allow: allow.length === 0 ? null : allow.filter((tool) => tool !== LIST_MARK),
+      deny: named("deny"),
+    };
+  });
+}
+
+/**
+ * Replaces all rules of a client; where nothing differs, nothing is written.
+ *
+ * @param wanted each origin once; one with neither list is the same as none.
+ * @throws RegistryError `not_found` (no such client), `unknown_origin`.
+ */
+export function replaceClientTools(
+  registry: Registry,
+  acting: Acting,
+  clientId: string,
+  wanted: readonly OriginTools[],
+): Promise<readonly OriginTools[]> {
+  return mutate(registry, acting, async () => {
+    await getClient(registry, clientId);
+    const rules = wanted
+      .filter(({ allow, deny }) => allow !== null || deny.length > 0)
+      .map(({ originId, allow, deny }) => ({ originId, allow: allow && inOrder(allow), deny: inOrder(deny) }))
+      .sort((a, b) => compare(a.originId, b.originId));
+    if (JSON.stringify(rules) === JSON.stringify(await toolsOf(registry, clientId))) return { result: rules };
+    await requireOrigins(
+      registry,
+      rules.map(({ originId }) => originId),
+    );
+    const rows = rules.flatMap(({ originId, allow, deny }) => [
+      ...(allow === null ? [] : [LIST_MARK, ...allow].map((tool) => [originId, "allow", tool])),
+      ...deny.map((tool) => [originId, "deny", tool]),
+    ]);
+    return {
+      result: rules,
+      writes: [
+        registry.delete(clientTools).where(eq(clientTools.clientId, clientId)),
+        // One parameter for all of them: a request has at most 256 KiB.
+        registry
+          .insert(clientTools)
+          .select(
+            sql`SELECT ${clientId}, value ->> 0, value ->> 1, value ->> 2 FROM json_each(${JSON.stringify(rows)})`,
+          ),
+      ],
+      audit: { action: "client.tools", subject: clientId, detail: { tools: rules } },
+    };
+  });
+}
+
+/** In order of origin, the origin's own before those of its tools. @throws RegistryError `not_found` (no such client). */
+export async function listClientLimits(registry: Registry, clientId: string): Promise<readonly OriginLimit[]> {
+  await getClient(registry, clientId);
+  return limitsOf(registry, clientId);
+}
+
+async function limitsOf(registry: Registry, clientId: string): Promise<readonly OriginLimit[]> {
+  const rows = await registry
+    .select()
+    .from(clientLimits)
+    .where(eq(clientLimits.clientId, clientId))
+    .orderBy(asc(clientLimits.originId), asc(clientLimits.tool));
+  return rows.map(({ originId, tool, rpm }) => ({ originId, tool: tool === "" ? null : tool, rpm }));
+}
+
+/**
+ * Replaces all limits of a client on origins and tools; where nothing differs, nothing is written.
+ *
+ * @param wanted each pair of origin and tool once.
+ * @throws RegistryError `not_found` (no such client), `unknown_origin`.
+ */
+export function replaceClientLimits(
+  registry: Registry,
+  acting: Acting,
+  clientId: string,
+  wanted: readonly OriginLimit[],
+): Promise<readonly OriginLimit[]> {
+  return mutate(registry, acting, async () => {
+    await getClient(registry, clientId);
+    const limits = wanted
+      .map(({ originId, tool, rpm }) => ({ originId, tool, rpm }))
+      .sort((a, b) => compare(a.originId, b.originId) || compare(a.tool ?? "", b.tool ?? ""));
+    if (JSON.stringify(limits) === JSON.stringify(await limitsOf(registry, clientId))) return { result: limits };
+    await requireOrigins(registry, [...new Set(limits.map(({ originId }) => originId))]);
+    const rows = limits.map(({ originId, tool, rpm }) => [originId, tool ?? "", rpm]);
+    return {
+      result: limits,
+      writes: [
+        registry.delete(clientLimits).where(eq(clientLimits.clientId, clientId)),
+        registry
+          .insert(clientLimits)
+          .select(
+            sql`SELECT ${clientId}, value ->> 0, value ->> 1, value ->> 2 FROM json_each(${JSON.stringify(rows)})`,
+          ),
+      ],
+      audit: { action: "client.limits", subject: clientId, detail: { limits } },
+    };
+  });
+}
+
+/** As the database orders text. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function inOrder(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort(compare);
+}

@@ -1,0 +1,144 @@
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { openRegistry } from "../../src/gateway/registry/database.ts";
+import { addUsage, removeOldUsage, USAGE_KEPT_MS } from "../../src/gateway/registry/usage.ts";
+import { flushUsage } from "../../src/gateway/usage/usage.ts";
+import { HOUR_MS } from "../../src/gateway/usage/usage-counters.ts";
+import { addClient, addOrigin, callTool, env, mcp, migrate, rpc, send } from "./gateway-fixture.ts";
+
+const ADMIN_TOKEN = "usage-admin-token-0123";
+const bindings = { ADMIN_TOKEN };
+const registry = openRegistry(env.DB);
+
+beforeAll(migrate);
+
+beforeEach(async () => {
+  await flushUsage(env);
+  await env.DB.batch([env.DB.prepare("DELETE FROM usage_hourly"), env.DB.prepare("DELETE FROM usage_errors")]);
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read whatever the answer holds.
+async function usage(query: string): Promise<any> {
+  const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+  return (await send(`/admin/api/v1/usage?${query}`, { headers }, bindings)).json();
+}
+
+/** An id as the admin API knows ids. */
+const id = (prefix: string, letter: string) => `${prefix}_${letter.repeat(24)}`;
+
+function row(hour: number, fields: { clientId?: string; originId?: string; tool?: string; calls?: number } = {}) {
+  const { clientId = id("cli", "a"), originId = id("org", "a"), tool = "t", calls = 1 } = fields;
+  const buckets = Array.from({ length: 15 }, (_, i) => (i === 2 ? calls : 0));
+  return { hour, clientId, originId, tool, calls, gas: calls * 10, errors: new Map([["timeout", 1]]), buckets };
+}
+
+describe("usage", () => {
+  it("counts tool calls and refusals of known clients by client, origin, tool and hour, and nothing of what they said", async () => {
+    const { origin, id: originId } = await addOrigin();
+    const { id: clientId, token } = await addClient({ rpm: 5 });
+    await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 41 });
+    await callTool(mcp(origin), token, "sum_numbers", { a: "seventeen", b: 1 });
+    await callTool(mcp(origin), token, "no_such_tool_anywhere");
+    await rpc(mcp("https://elsewhere.example"), "tools/list", { token });
+    await rpc(mcp(origin), "tools/list", { token });
+    for (let call = 0; call < 3; call++) await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 1 });
+    await rpc(mcp(origin), "ping", { token: "sg_junk" });
+    const { items } = await usage("by=tool");
+    expect(items).toEqual([
+      expect.objectContaining({
+        originId: "",
+        tool: "",
+        calls: 4,
+        errors: { origin_forbidden: 1, rate_limited: 3 },
+        p50Ms: null,
+      }),
+      expect.objectContaining({ originId, tool: "sum_numbers", calls: 2, errors: { invalid_arguments: 1 } }),
+    ]);
+    expect(items[1].gas).toBeGreaterThan(0);
+    expect(items[1].buckets.reduce((sum: number, count: number) => sum + count, 0)).toBe(2);
+    expect((await usage("by=client")).items).toMatchObject([{ clientId, hour: null, originId: null, calls: 6 }]);
+    expect((await usage("")).items).toMatchObject([{ hour: Math.floor(Date.now() / HOUR_MS) * HOUR_MS, calls: 6 }]);
+    const stored = JSON.stringify((await env.DB.prepare("SELECT * FROM usage_hourly").all()).results);
+    for (const said of ["seventeen", "no_such_tool"]) expect(stored).not.toContain(said);
+  });
+
+  it("sums what several isolates write of the same hour", async () => {
+    await addUsage(registry, [row(10), row(11)]);
+    await addUsage(registry, [row(10, { calls: 4 })]);
+    const { items } = await usage(`by=hour&from=0&to=${20 * HOUR_MS}`);
+    expect(items).toMatchObject([
+      { hour: 10 * HOUR_MS, calls: 5, gas: 50, errors: { timeout: 2 }, p50Ms: 3.5 },
+      { hour: 11 * HOUR_MS, calls: 1 },
+    ]);
+  });
+
+  it("is filtered, comes with most calls first, and in pages", async () => {
+    const clients = ["a", "b", "c", "d"].map((letter) => id("cli", letter));
+    await addUsage(
+      registry,
+      clients.map((clientId, i) => row(10, { clientId, calls: i < 2 ? 7 : i, tool: `t${i % 2}` })),
+    );
+    const range = `from=0&to=${20 * HOUR_MS}`;
+    const first = await usage(`by=client&limit=3&${range}`);
+    expect(first.items.map((item: { clientId: string; calls: number }) => [item.clientId, item.calls])).toEqual([
+      [clients[0], 7],
+      [clients[1], 7],
+      [clients[3], 3],
+    ]);
+    const second = await usage(`by=client&limit=3&${range}&cursor=${first.nextCursor}`);
+    expect(second).toMatchObject({ items: [{ clientId: clients[2], calls: 2 }], nextCursor: null });
+    const hours = await usage(`by=hour&limit=1&${range}&client=${clients[3]}&origin=${id("org", "a")}&tool=t1`);
+    expect(hours).toMatchObject({ items: [{ calls: 3, errors: { timeout: 1 } }], nextCursor: null });
+    expect((await usage(`by=client&${range}&tool=nothing`)).items).toEqual([]);
+  });
+
+  it.each([
+    ["by=week", "by"],
+    ["from=yesterday", "from"],
+    ["from=5&to=5", "from"],
+    [`from=0&to=${93 * 24 * HOUR_MS}`, "from"],
+    ["client=x", "client"],
+    ["origin=org_1", "origin"],
+    [`tool=${"x".repeat(129)}`, "tool"],
+    ["cursor=WzEsMl0", "cursor"],
+    ["limit=101x", "limit"],
+  ])("[code:bad_request] refuses ?%s, naming %s", async (query, field) => {
+    expect(await usage(query)).toMatchObject({ code: "bad_request", errors: [{ field }] });
+  });
+
+  it("waits in memory while the database is down", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const { origin } = await addOrigin();
+    const { id: clientId, token } = await addClient();
+    for (let call = 0; call < 2; call++) await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 1 });
+    await flushUsage({ ...env, DB: env.EMPTY_DB });
+    expect(warn).toHaveBeenCalled();
+    warn.mockRestore();
+    expect((await usage("by=client")).items).toMatchObject([{ clientId, calls: 2 }]);
+  });
+
+  it("goes to Analytics Engine, too, where that is bound", async () => {
+    const points: unknown[] = [];
+    const { origin, id: originId } = await addOrigin();
+    const { id: clientId, token } = await addClient();
+    const params = { name: "sum_numbers", arguments: { a: 1, b: 1 } };
+    const USAGE = { writeDataPoint: (point: unknown) => void points.push(point) };
+    await rpc(mcp(origin), "tools/call", { token, params, bindings: { USAGE } });
+    expect(points).toEqual([
+      {
+        indexes: [clientId],
+        blobs: [originId, "sum_numbers", "ok"],
+        doubles: [expect.any(Number), expect.any(Number)],
+      },
+    ]);
+  });
+
+  it("[budget:usage-kept] is kept for 90 days, whatever there is of it", async () => {
+    const now = 1_800_000_000_000;
+    const oldest = Math.floor((now - USAGE_KEPT_MS) / HOUR_MS);
+    const old = Array.from({ length: 2_500 }, (_, i) => row(oldest - 1, { tool: `t${i}` }));
+    await addUsage(registry, [...old.slice(0, 1_500), row(oldest)]);
+    await addUsage(registry, old.slice(1_500));
+    expect(await removeOldUsage(registry, now)).toBe(5_000);
+    expect((await env.DB.prepare("SELECT hour FROM usage_hourly").all()).results).toEqual([{ hour: oldest }]);
+  });
+});

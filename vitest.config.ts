@@ -1,5 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { buildDashboard } from "./src/dev/dashboard/build.ts";
 
 const COMPATIBILITY = {
   compatibilityDate: "2026-11-01",
@@ -11,6 +12,12 @@ const MEASURING = ["endurance", "freshness", "hostile"].map((name) => `test/e2e/
 
 /** The bare workerd has no wrangler.toml to tell it what a WebAssembly file is. */
 const WASM_MODULES = [{ type: "CompiledWasm" as const, include: ["**/*.wasm"] }];
+
+/** wrangler.toml, once the console's files that it binds are there. */
+async function builtConfiguration(): Promise<string> {
+  await buildDashboard();
+  return "./wrangler.toml";
+}
 
 /**
  * Five projects: `core` runs unit tests of the core in a bare workerd, `gateway` in a workerd with the bindings of wrangler.toml,
@@ -37,7 +44,7 @@ export default defineConfig({
       {
         plugins: [
           cloudflareTest(async () => ({
-            wrangler: { configPath: "./wrangler.toml" },
+            wrangler: { configPath: await builtConfiguration() },
             miniflare: {
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("./migrations"),

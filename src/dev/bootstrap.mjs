@@ -17,8 +17,13 @@ const MODULES = join(ROOT, "node_modules");
 const PARENT_CHECK_MS = 500;
 const WINDOWS = process.platform === "win32";
 
-/** Scripts whose output the gateway imports. Each decides by itself whether it is current. */
-const BUILD_STEPS = ["src/dev/meter/build.ts", "src/dev/schema/build.ts", "src/dev/sigstore/build.ts"];
+/** Scripts whose output the gateway imports or serves. Each decides by itself whether it is current. */
+const BUILD_STEPS = [
+  "src/dev/meter/build.ts",
+  "src/dev/schema/build.ts",
+  "src/dev/sigstore/build.ts",
+  "src/dev/dashboard/build.ts",
+];
 
 /** What each runs: a script and what it is given first. */
 const TASKS = {

@@ -6,6 +6,7 @@ import { adminHost } from "./admin-host.ts";
 import { addHeaders } from "./answer-headers.ts";
 import { authenticate } from "./auth/authenticate.ts";
 import { browserOrigins } from "./cors.ts";
+import { dashboard } from "./dashboard.ts";
 import { GatewayError } from "./errors.ts";
 import { healthz, readyz } from "./health.ts";
 import {
@@ -86,6 +87,9 @@ function createOtherRoutes(): Hono<GatewayContext> {
 
   app.use("/admin/*", route("/admin/*"), adminHost);
   app.route(ADMIN_API, createAdminApp());
+  app.get("/admin", dashboard);
+  app.get("/admin/*", dashboard);
+  app.all("/admin/*", only("GET, HEAD"));
 
   return app;
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { buildDashboard, DASHBOARD_FOLDER } from "../dashboard/build.ts";
 import { type BuiltWorker, buildWorker } from "./bundle.ts";
 import { applyMigrations } from "./migrations.ts";
 import { ROOT } from "./paths.ts";
@@ -14,6 +15,9 @@ import { HOST } from "./ports.ts";
 export const V8_FLAGS = "--gc-global --max-semi-space-size=4";
 
 const NAME = "gateway";
+/** The Worker that serves the console's files. Were they bound to the gateway itself, Miniflare would put a router before every request. */
+const DASHBOARD = "dashboard";
+const NOTHING = "export default { fetch: () => new Response(null, { status: 404 }) };";
 const EVERY_MINUTE = "* * * * *";
 const MINUTE_MS = 60_000;
 
@@ -49,7 +53,8 @@ export interface RunningGateway {
 
 type D1Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
 
-export function buildGateway(): Promise<BuiltWorker> {
+export async function buildGateway(): Promise<BuiltWorker> {
+  await buildDashboard();
   return buildWorker({ name: NAME, config: "wrangler.toml", sources: ["src/core", "src/gateway"] });
 }
 
@@ -57,9 +62,11 @@ export function buildGateway(): Promise<BuiltWorker> {
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { worker, port, secondPort, stateDir, vars, onLog } = options;
   process.env.MINIFLARE_WORKERD_V8_FLAGS ??= V8_FLAGS;
+  const { assets: _, ...bound } = worker.options;
   const isolate = (name: string, itsPort: number) => ({
-    ...worker.options,
+    ...bound,
     name,
+    serviceBindings: { ...(bound.serviceBindings as object), ASSETS: DASHBOARD },
     modules: [...worker.modules],
     bindings: { ...(worker.options.bindings as object), ...vars },
     unsafeDirectSockets: [{ host: HOST, port: itsPort }],
@@ -70,6 +77,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     // The first one's cron wakes the hubs that both have.
     cronTriggers: [],
   });
+  const dashboard = {
+    name: DASHBOARD,
+    compatibilityDate: "2026-11-01",
+    modules: [{ type: "ESModule" as const, path: "nothing.js", contents: NOTHING }],
+    assets: { directory: DASHBOARD_FOLDER, assetConfig: { html_handling: "none" as const } },
+  };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: HOST,
@@ -78,7 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       log: new Log(LogLevel.ERROR),
       handleStructuredLogs: ({ timestamp, level, message }) => onLog({ at: timestamp, level, text: message }),
       resourcePersistencePath: join(stateDir, "v3"),
-      workers: [isolate(NAME, port), ...(secondPort === undefined ? [] : [second(secondPort)])],
+      workers: [isolate(NAME, port), ...(secondPort === undefined ? [] : [second(secondPort)]), dashboard],
     }),
   );
   let database: D1Database;

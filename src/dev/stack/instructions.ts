@@ -44,7 +44,8 @@ Skillgate is running on ${stack.url}
 ${PUBLISHERS.map((name) => `    ${name.padEnd(10)} ${mcpEndpoint(stack, name)}${name === "hostile" ? "   (misbehaves on purpose)" : ""}`).join("\n")}
   Client token
     ${stack.clientToken}
-  Admin API and its token
+  Operators' console, the admin API and the token for both
+    ${stack.url}/admin/
     ${stack.url}/admin/api/v1
     ${stack.adminToken}
 

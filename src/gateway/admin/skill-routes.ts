@@ -1,4 +1,5 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { hiddenCharacters, MAX_HIDDEN_KINDS } from "../../core/hidden-characters.ts";
 import { decodeExactly, IntegrityError, sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { SkillId, ToolDefinition } from "../../core/skill.ts";
@@ -14,7 +15,6 @@ import type { skills } from "../registry/schema.ts";
 import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/skills.ts";
 import { reconsiderHub } from "../releases/hub-client.ts";
 import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
-import { hiddenCharacters, MAX_HIDDEN_KINDS } from "./hidden-characters.ts";
 import { adminRoute } from "./roles.ts";
 import { body, Hash, json, Note, ofOrigin, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
 import { SkillVersionBody, showVersion } from "./skill-shape.ts";

@@ -14,7 +14,7 @@ export interface HiddenCharacter {
  * Controls (a carriage return among them), format characters such as marks that reorder text, line and paragraph separators, which end a
  * comment, spaces other than the plain one, and whatever else shows nothing: all but tab, line feed and space.
  */
-const HIDDEN = /(?![\t\n ])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+export const HIDDEN = /(?![\t\n ])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** The hidden characters of a text by kind, first seen first: at most 100 kinds. */
 export function hiddenCharacters(text: string): readonly HiddenCharacter[] {
@@ -34,6 +34,7 @@ export function hiddenCharacters(text: string): readonly HiddenCharacter[] {
   return [...found].map(([character, facts]) => ({ codePoint: codePointOf(character), ...facts }));
 }
 
-function codePointOf(character: string): string {
+/** `U+202E` */
+export function codePointOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }

@@ -1,0 +1,101 @@
+/** One exchange with the gateway's MCP endpoint, as it went over the wire. */
+export interface Exchange {
+  readonly key: number;
+  readonly method: string;
+  readonly url: string;
+  readonly request: string;
+  /** HTTP status; 0: no answer came. */
+  readonly status: number;
+  readonly response: string;
+  readonly headers: readonly (readonly [string, string])[];
+  /** Milliseconds from the request to the whole answer, as the browser saw it. */
+  readonly ms: number;
+  /** Of the gateway's steps, as it tells them. */
+  readonly timing: readonly { readonly step: string; readonly ms: number }[];
+}
+
+/** A tool as `tools/list` answers it. */
+export interface McpTool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema?: JsonSchema;
+}
+
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly description?: string;
+  readonly default?: unknown;
+}
+
+const PROTOCOL = "2025-11-25";
+const SHOWN_HEADERS = /^(?:x-gw-|x-request-id|server-timing|content-type|ratelimit|retry-after|mcp-)/;
+let counter = 0;
+
+export function mcpUrl(origin: string): string {
+  return `${location.origin}/mcp?origin=${encodeURIComponent(origin)}`;
+}
+
+/** Sends one JSON-RPC request through the gateway's own MCP endpoint, with a client's token. */
+export async function exchange(origin: string, token: string, method: string, params: object): Promise<Exchange> {
+  const url = mcpUrl(origin);
+  const key = ++counter;
+  const request = JSON.stringify({ jsonrpc: "2.0", id: key, method, params });
+  const begin = performance.now();
+  const done = (status: number, response: string, headers?: Headers): Exchange => ({
+    key,
+    method,
+    url,
+    request,
+    status,
+    response,
+    headers: [...(headers?.entries() ?? [])].filter(([name]) => SHOWN_HEADERS.test(name)),
+    ms: performance.now() - begin,
+    timing: readTiming(headers?.get("Server-Timing") ?? ""),
+  });
+  try {
+    const answer = await fetch(url, {
+      method: "POST",
+      // The client's token alone decides, not the operator's session.
+      credentials: "omit",
+      headers: {
+        Authorization: `Bearer ${token}`,
+        "Content-Type": "application/json",
+        Accept: "application/json, text/event-stream",
+        "MCP-Protocol-Version": PROTOCOL,
+      },
+      body: request,
+    });
+    return done(answer.status, await answer.text(), answer.headers);
+  } catch (error) {
+    return done(0, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The JSON-RPC message of an exchange; undefined where the answer is none. An event stream's last message is it. */
+export function messageOf({ response }: Exchange): Readonly<Record<string, unknown>> | undefined {
+  const data = response
+    .split("\n")
+    .filter((line) => line.startsWith("data:"))
+    .at(-1);
+  try {
+    const parsed: unknown = JSON.parse(data === undefined ? response : data.slice(5));
+    return typeof parsed === "object" && parsed !== null ? { ...parsed } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `auth;dur=0.4, release;dur=1.2` */
+export function readTiming(header: string): Exchange["timing"] {
+  return header.split(",").flatMap((entry) => {
+    const [step = "", ...parameters] = entry.trim().split(";");
+    const duration = parameters
+      .map((parameter) => /^\s*dur=([\d.]+)\s*$/.exec(parameter)?.[1])
+      .find((ms) => ms !== undefined);
+    return step === "" || duration === undefined ? [] : [{ step, ms: Number(duration) }];
+  });
+}

@@ -1,0 +1,121 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { type ApiProblem, toProblem } from "./problem.ts";
+import { get, onChange } from "./request.ts";
+import type { Page } from "./types.ts";
+
+/** What is known of something that is read from the API. While it is read again the old stays. */
+export interface Query<T> {
+  readonly data: T | undefined;
+  readonly problem: ApiProblem | undefined;
+  readonly isLoading: boolean;
+  readonly reload: () => void;
+}
+
+/** Several events in a row cause one reading. */
+const SETTLE_MS = 250;
+
+/** Reads a path now, whenever it changes, and whenever something may have changed; null reads nothing. */
+export function useQuery<T>(path: string | null): Query<T> {
+  return useReading<T>(path, path === null ? null : (signal) => get<T>(path, signal));
+}
+
+/** As {@link useQuery} for what takes more than one request. `key` says what is read. */
+export function useReading<T>(key: string | null, read: ((signal: AbortSignal) => Promise<T>) | null): Query<T> {
+  const [known, setKnown] = useState<{ key: string | null; data?: T; problem?: ApiProblem }>({ key: null });
+  const [isLoading, setLoading] = useState(false);
+  const running = useRef<AbortController | null>(null);
+  const latest = useRef(read);
+  latest.current = read;
+
+  const load = useCallback(() => {
+    running.current?.abort();
+    if (key === null || latest.current === null) return;
+    const controller = new AbortController();
+    running.current = controller;
+    setLoading(true);
+    latest.current(controller.signal).then(
+      (data) => {
+        if (controller.signal.aborted) return;
+        setKnown({ key, data });
+        setLoading(false);
+      },
+      (error) => {
+        if (controller.signal.aborted) return;
+        setKnown((before) => ({ ...(before.key === key ? before : {}), key, problem: toProblem(error) }));
+        setLoading(false);
+      },
+    );
+  }, [key]);
+
+  useEffect(() => {
+    load();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = onChange(() => {
+      clearTimeout(timer);
+      timer = setTimeout(load, SETTLE_MS);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+      running.current?.abort();
+    };
+  }, [load]);
+
+  const isCurrent = known.key === key;
+  return {
+    data: isCurrent ? known.data : undefined,
+    problem: isCurrent ? known.problem : undefined,
+    isLoading,
+    reload: load,
+  };
+}
+
+export interface PagedQuery<T> extends Query<Page<T>> {
+  /** From 1. */
+  readonly page: number;
+  readonly next: (() => void) | null;
+  readonly previous: (() => void) | null;
+}
+
+/** A list, one page at a time: what is on the screen stays small however long the list is. */
+export function usePages<T>(path: string | null, limit = 50): PagedQuery<T> {
+  const [trail, setTrail] = useState<{ path: string | null; cursors: readonly string[] }>({ path, cursors: [] });
+  const cursors = trail.path === path ? trail.cursors : [];
+  const cursor = cursors.at(-1);
+  const joint = path?.includes("?") ? "&" : "?";
+  const query = useQuery<Page<T>>(
+    path === null
+      ? null
+      : `${path}${joint}limit=${limit}${cursor === undefined ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
+  );
+  const following = query.data?.nextCursor ?? null;
+  return {
+    ...query,
+    page: cursors.length + 1,
+    next: following === null ? null : () => setTrail({ path, cursors: [...cursors, following] }),
+    previous: cursors.length === 0 ? null : () => setTrail({ path, cursors: cursors.slice(0, -1) }),
+  };
+}
+
+/** The whole of a list that is known to be short, up to a bound. */
+export function useAll<T>(path: string | null, most = 1_000): Query<readonly T[]> {
+  return useReading<readonly T[]>(path === null ? null : `${path} #${most}`, async (signal) => {
+    const items: T[] = [];
+    const joint = path?.includes("?") ? "&" : "?";
+    let cursor: string | null = "";
+    while (cursor !== null && items.length < most) {
+      const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+      const page: Page<T> = await get<Page<T>>(`${path}${joint}limit=100${more}`, signal);
+      items.push(...page.items);
+      cursor = page.nextCursor;
+    }
+    return items;
+  });
+}
+
+/** A query string of what is set, with its question mark; empty where nothing is. */
+export function queryOf(values: Readonly<Record<string, string | number | null | undefined>>): string {
+  const set = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const text = new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString();
+  return text === "" ? "" : `?${text}`;
+}

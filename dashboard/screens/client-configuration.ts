@@ -1,0 +1,42 @@
+import { quoted } from "../api/curl.ts";
+
+/** The MCP endpoint of one origin; the form with a path, which clients do not strip. */
+export function endpointOf(gateway: string, origin: string): string {
+  return `${gateway}/mcp/${origin.replace(/^https?:\/\//, "")}`;
+}
+
+/** How common MCP clients are told of an endpoint and its token. */
+export function configurations(
+  gateway: string,
+  origin: string,
+  token: string,
+): readonly { readonly title: string; readonly text: string }[] {
+  const url = endpointOf(gateway, origin);
+  const headers = { Authorization: `Bearer ${token}` };
+  const name = nameOf(origin);
+  const pretty = (value: unknown) => JSON.stringify(value, null, 2);
+  const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  return [
+    {
+      title: "Claude Code",
+      text: `claude mcp add --transport http ${name} ${quoted(url)} --header ${quoted(`Authorization: Bearer ${token}`)}`,
+    },
+    { title: "Cursor, .cursor/mcp.json", text: pretty({ mcpServers: { [name]: { url, headers } } }) },
+    { title: "VS Code, .vscode/mcp.json", text: pretty({ servers: { [name]: { type: "http", url, headers } } }) },
+    {
+      title: "curl",
+      text: [
+        `curl -sS ${quoted(url)}`,
+        `-H ${quoted(`Authorization: Bearer ${token}`)}`,
+        "-H 'Content-Type: application/json'",
+        "-H 'Accept: application/json, text/event-stream'",
+        `-d ${quoted(JSON.stringify(list))}`,
+      ].join(" \\\n  "),
+    },
+  ];
+}
+
+/** A name for a configuration file: the host in letters, digits and dashes. */
+function nameOf(origin: string): string {
+  return new URL(origin).host.replace(/[^a-z0-9]+/gi, "-").replace(/^-+|-+$/g, "") || "skillgate";
+}

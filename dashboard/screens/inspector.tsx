@@ -1,0 +1,332 @@
+import { useEffect, useState } from "preact/hooks";
+import { quoted } from "../api/curl.ts";
+import { type Exchange, exchange, type McpTool, messageOf } from "../api/mcp.ts";
+import { type ApiProblem, toProblem } from "../api/problem.ts";
+import { useAll } from "../api/query.ts";
+import { change } from "../api/request.ts";
+import type { Client, Origin } from "../api/types.ts";
+import { useMay } from "../session.tsx";
+import { Source } from "../text/source.tsx";
+import { Visible } from "../text/visible.tsx";
+import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
+import { Badge, Copy, Empty, Note, ProblemNote, Screen, Section } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+import { count } from "../ui/words.ts";
+import { argumentsOf, hasForm, SchemaFields } from "./schema-form.tsx";
+
+interface Inspection {
+  readonly client: Client;
+  readonly origin: Origin;
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
+const MAX_TOOLS = 10_000;
+const SHOWN_TOOLS = 200;
+const MAX_EXCHANGES = 30;
+
+/** Calling a tool as a client would, through the same door, and seeing all of it. */
+export function InspectorScreen() {
+  const clients = useAll<Client>("/clients");
+  const origins = useAll<Origin>("/origins");
+  const isAdmin = useMay("admin");
+  const [inspection, setInspection] = useState<Inspection | null>(null);
+  const [tools, setTools] = useState<readonly McpTool[] | null>(null);
+  const [tool, setTool] = useState<McpTool | null>(null);
+  const [exchanges, setExchanges] = useState<readonly Exchange[]>([]);
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const [isBusy, setBusy] = useState(false);
+
+  const ask = async (at: Inspection, method: string, params: object) => {
+    const done = await exchange(at.origin.origin, at.token, method, params);
+    setExchanges((before) => [done, ...before].slice(0, MAX_EXCHANGES));
+    return messageOf(done);
+  };
+  const list = async (at: Inspection) => {
+    const found: McpTool[] = [];
+    let cursor: unknown;
+    do {
+      const message = await ask(at, "tools/list", cursor === undefined ? {} : { cursor });
+      const result = (message?.result ?? {}) as { tools?: readonly McpTool[]; nextCursor?: unknown };
+      if (message?.error !== undefined || !Array.isArray(result.tools)) break;
+      found.push(...result.tools.filter(({ name }) => typeof name === "string"));
+      cursor = result.nextCursor;
+    } while (typeof cursor === "string" && found.length < MAX_TOOLS);
+    setTools(found);
+  };
+  const begin = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const client = clients.data?.find(({ id }) => id === textOf(form, "client"));
+    const origin = origins.data?.find(({ id }) => id === textOf(form, "origin"));
+    if (client === undefined || origin === undefined) return;
+    setBusy(true);
+    setProblem(null);
+    setTools(null);
+    setTool(null);
+    setExchanges([]);
+    try {
+      const { token, expiresAt } = await change<{ token: string; expiresAt: number }>({
+        method: "POST",
+        path: `/clients/${client.id}/inspection-tokens`,
+      });
+      const at = { client, origin, token, expiresAt };
+      setInspection(at);
+      await list(at);
+    } catch (error) {
+      setProblem(toProblem(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <Screen
+      title="Inspector"
+      lead="Lists and calls the tools of an origin as one client would, through the real /mcp endpoint. The console gets a token of that client for five minutes; the audit log says so."
+    >
+      <form class="card" onSubmit={begin}>
+        <div class="inline">
+          <Select
+            label="As the client"
+            name="client"
+            options={(clients.data ?? []).filter(({ status }) => status === "active").map(({ id, name }) => [id, name])}
+          />
+          <Select
+            label="At the origin"
+            name="origin"
+            options={(origins.data ?? [])
+              .filter(({ status }) => status === "active")
+              .map(({ id, origin }) => [id, origin])}
+          />
+          <button type="submit" class="button primary" disabled={isBusy || !isAdmin}>
+            {isBusy ? "Asking…" : inspection === null ? "Begin" : "Begin anew"}
+          </button>
+        </div>
+        {!isAdmin && <p class="hint">Only an admin may take a client's part.</p>}
+        {inspection !== null && <Remaining until={inspection.expiresAt} />}
+      </form>
+      {clients.problem !== undefined && <ProblemNote problem={clients.problem} retry={clients.reload} />}
+      {problem !== null && <ProblemNote problem={problem} />}
+      {inspection !== null && tools !== null && (
+        <div class="review">
+          <ToolList tools={tools} chosen={tool} choose={setTool} />
+          {tool === null ? (
+            <Empty title={tools.length === 0 ? "This client sees no tool here." : "Choose a tool."} />
+          ) : (
+            <ToolCall
+              key={tool.name}
+              tool={tool}
+              call={(args) => ask(inspection, "tools/call", { name: tool.name, arguments: args })}
+            />
+          )}
+        </div>
+      )}
+      {exchanges.length > 0 && (
+        <Section title="Messages" hint="Both ways, newest first, as they went over the wire.">
+          {exchanges.map((one) => (
+            <ExchangeView key={one.key} exchange={one} />
+          ))}
+        </Section>
+      )}
+    </Screen>
+  );
+}
+
+const TICK_MS = 1_000;
+
+function Remaining({ until }: { readonly until: number }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, Math.ceil((until - now) / 1000));
+  if (seconds === 0) return <Note tone="warn">The token has ended. Begin anew to go on.</Note>;
+  return (
+    <p class="hint">
+      The token ends in {Math.floor(seconds / 60)}:{String(seconds % 60).padStart(2, "0")}.
+    </p>
+  );
+}
+
+function ToolList({
+  tools,
+  chosen,
+  choose,
+}: {
+  readonly tools: readonly McpTool[];
+  readonly chosen: McpTool | null;
+  readonly choose: (tool: McpTool) => void;
+}) {
+  const [q, setQ] = useState("");
+  const fitting = tools.filter(({ name }) => name.toLowerCase().includes(q.toLowerCase()));
+  return (
+    <div class="section">
+      <TextField
+        label={count(tools.length, "tool")}
+        name="tool-filter"
+        type="search"
+        placeholder="Name contains"
+        value={q}
+        onInput={(event) => setQ(event.currentTarget.value)}
+      />
+      <ul class="choices" aria-label="Tools">
+        {fitting.slice(0, SHOWN_TOOLS).map((tool) => (
+          <li key={tool.name}>
+            <button type="button" aria-pressed={tool === chosen} onClick={() => choose(tool)}>
+              <Visible text={tool.name} most={120} />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {fitting.length > SHOWN_TOOLS && (
+        <p class="hint">
+          The first {SHOWN_TOOLS} of {count(fitting.length, "tool")}: filter to see others.
+        </p>
+      )}
+    </div>
+  );
+}
+
+type Message = Readonly<Record<string, unknown>> | undefined;
+
+function ToolCall({
+  tool,
+  call,
+}: {
+  readonly tool: McpTool;
+  readonly call: (args: Readonly<Record<string, unknown>>) => Promise<Message>;
+}) {
+  const [asJson, setAsJson] = useState(!hasForm(tool.inputSchema));
+  const [message, setMessage] = useState<Message>(undefined);
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    setBusy(true);
+    setProblem(null);
+    try {
+      const args = asJson ? JSON.parse(textOf(form, "arguments") || "{}") : argumentsOf(tool.inputSchema, form);
+      setMessage(await call(args));
+    } catch (error) {
+      setProblem(toProblem(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="review-body">
+      <form class="card" onSubmit={run}>
+        <h2>
+          <Visible text={tool.name} />
+        </h2>
+        {tool.description !== undefined && (
+          <p>
+            <Visible text={String(tool.description)} most={600} />
+          </p>
+        )}
+        {asJson ? (
+          <TextArea
+            label="Arguments"
+            name="arguments"
+            class="code"
+            rows={8}
+            defaultValue="{}"
+            spellcheck={false}
+            hint="A JSON object."
+          />
+        ) : (
+          <SchemaFields schema={tool.inputSchema} />
+        )}
+        {problem !== null && <ProblemNote problem={problem} />}
+        <div class="dialog-actions">
+          {hasForm(tool.inputSchema) && (
+            <button type="button" class="button quiet" onClick={() => setAsJson(!asJson)}>
+              {asJson ? "Fill in a form" : "Write JSON"}
+            </button>
+          )}
+          <span class="spring" />
+          <button type="submit" class="button primary" disabled={isBusy}>
+            {isBusy ? "Calling…" : "Call"}
+          </button>
+        </div>
+      </form>
+      <div role="status">{message !== undefined && <Result message={message} />}</div>
+      <details>
+        <summary>Schema</summary>
+        <Source text={JSON.stringify(tool.inputSchema ?? {}, null, 2)} label="Input schema" language="javascript" />
+      </details>
+    </div>
+  );
+}
+
+function Result({ message }: { readonly message: Readonly<Record<string, unknown>> }) {
+  const error = (message.error ?? null) as { code?: unknown; message?: unknown } | null;
+  if (error !== null) {
+    return (
+      <Note tone="bad">
+        <p>
+          Refused: <Visible text={String(error.message ?? "")} /> <code>{String(error.code ?? "")}</code>
+        </p>
+      </Note>
+    );
+  }
+  const result = (message.result ?? {}) as { isError?: boolean; content?: unknown };
+  const content = Array.isArray(result.content) ? result.content : [];
+  return (
+    <div class="card">
+      <h3>
+        Result <Badge tone={result.isError ? "bad" : "ok"}>{result.isError ? "tool error" : "ok"}</Badge>
+      </h3>
+      {content.map((part: { type?: unknown; text?: unknown }, index) => (
+        <pre key={index} class="box" tabIndex={0} aria-label={`Part ${index + 1} of the result`} role="region">
+          <Visible text={part?.type === "text" ? String(part.text) : JSON.stringify(part, null, 2)} most={20_000} />
+        </pre>
+      ))}
+    </div>
+  );
+}
+
+function ExchangeView({ exchange: one }: { readonly exchange: Exchange }) {
+  const curl = [
+    `curl -sS ${quoted(one.url)}`,
+    '-H "Authorization: Bearer $SKILLGATE_TOKEN"',
+    "-H 'Content-Type: application/json'",
+    "-H 'Accept: application/json, text/event-stream'",
+    `-d ${quoted(one.request)}`,
+  ].join(" \\\n  ");
+  return (
+    <details class="card">
+      <summary>
+        {one.method} · {one.status === 0 ? "no answer" : one.status} · {Math.round(one.ms)} ms
+      </summary>
+      <div class="section">
+        <div class="actions">
+          <Copy text={curl} label="Copy as curl" />
+          <Copy text={one.request} label="Copy request" />
+          <Copy text={one.response} label="Copy answer" />
+        </div>
+        {one.timing.length > 0 && (
+          <Table
+            caption="Time of each step"
+            rows={[...one.timing, { step: "as the browser saw it", ms: one.ms }]}
+            keyOf={({ step }) => step}
+            columns={[
+              { head: "Step", kind: "main", cell: ({ step }) => step },
+              { head: "Milliseconds", kind: "end", cell: ({ ms }) => ms.toFixed(1) },
+            ]}
+          />
+        )}
+        <h3>Request</h3>
+        <pre class="box" tabIndex={0} aria-label="Request" role="region">
+          <Visible text={one.request} most={20_000} />
+        </pre>
+        <h3>Answer</h3>
+        <pre class="box" tabIndex={0} aria-label="Answer" role="region">
+          {one.headers.map(([name, value]) => `${name}: ${value}\n`)}
+          {"\n"}
+          <Visible text={one.response} most={20_000} />
+        </pre>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,264 @@
+import { useRef, useState } from "preact/hooks";
+import { type ApiProblem, toProblem } from "../api/problem.ts";
+import { useAll } from "../api/query.ts";
+import { announceChange } from "../api/request.ts";
+import type { Origin, Probe, SkillVersion } from "../api/types.ts";
+import { Link } from "../router.tsx";
+import { useMay } from "../session.tsx";
+import { Visible } from "../text/visible.tsx";
+import { Action, CurlOf } from "../ui/action.tsx";
+import { Check } from "../ui/form.tsx";
+import { Loaded, Moment, Note, ProblemNote, Section } from "../ui/parts.tsx";
+import { count } from "../ui/words.ts";
+import { reviewPath } from "./origin.tsx";
+import { ProbeResult } from "./probe-result.tsx";
+import { type ProbeStep, probeLive } from "./probe-stream.ts";
+
+/** The last probe's result, kept while the console is open: the gateway keeps what was seen, not what was said. */
+const lastProbes = new Map<string, Probe>();
+
+/** From proposal to service: what is done, what comes next, and the button for it. */
+export function OriginFlow({ origin }: { readonly origin: Origin }) {
+  const versions = useAll<SkillVersion>(`/origins/${origin.id}/skills`);
+  const [probe, setProbe] = useState<Probe | null>(lastProbes.get(origin.id) ?? null);
+  const [steps, setSteps] = useState<readonly ProbeStep[]>([]);
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const [isProbing, setProbing] = useState(false);
+  const collected = useRef<ProbeStep[]>([]);
+  const mayPropose = useMay("reviewer");
+
+  const runProbe = async () => {
+    setProbing(true);
+    setProblem(null);
+    collected.current = [];
+    setSteps([]);
+    try {
+      const result = await probeLive(origin.id, (step) => {
+        collected.current.push(step);
+        setSteps([...collected.current]);
+      });
+      lastProbes.set(origin.id, result);
+      setProbe(result);
+    } catch (error) {
+      setProblem(toProblem(error));
+    }
+    setProbing(false);
+    announceChange();
+  };
+
+  if (origin.status === "revoked")
+    return <Note tone="bad">This origin is revoked for ever; nothing can be done with it.</Note>;
+  return (
+    <Loaded query={versions}>
+      {(all) => {
+        const current = all.filter(({ lastSeenAt }) => lastSeenAt === origin.probedAt);
+        const waiting = current.filter(({ state }) => state === "waiting");
+        const attested = probe?.skills.filter(({ verdict }) => verdict === "attested").length ?? null;
+        return (
+          <>
+            <Steps origin={origin} current={current} waiting={waiting.length} attested={attested} />
+            <Section
+              title="Probe"
+              hint="Reads the site now, whatever is cached, and records the versions it finds. Nothing is approved by it."
+              actions={
+                <>
+                  <CurlOf path={`/origins/${origin.id}/skills`} />
+                  <button
+                    type="button"
+                    class={`button ${origin.probedAt === null ? "primary" : ""}`}
+                    disabled={isProbing || !mayPropose}
+                    onClick={runProbe}
+                  >
+                    {isProbing ? "Probing…" : origin.probedAt === null ? "Probe now" : "Probe again"}
+                  </button>
+                </>
+              }
+            >
+              {problem !== null && <ProblemNote problem={problem} retry={runProbe} />}
+              {steps.length > 0 && <Progress steps={steps} isRunning={isProbing} />}
+              {probe !== null && !isProbing && <ProbeResult origin={origin} probe={probe} />}
+              {probe === null && !isProbing && steps.length === 0 && (
+                <p class="quiet">
+                  {origin.probedAt === null ? (
+                    "It has not been probed yet."
+                  ) : (
+                    <>
+                      Probed <Moment at={origin.probedAt} />: {count(current.length, "skill")}. Probe again to see what
+                      was rejected and who vouches for what.
+                    </>
+                  )}
+                </p>
+              )}
+            </Section>
+            <ReviewStep origin={origin} current={current} waiting={waiting} />
+            <Activation origin={origin} current={current} waiting={waiting.length} />
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function Steps({
+  origin,
+  current,
+  waiting,
+  attested,
+}: {
+  readonly origin: Origin;
+  readonly current: readonly SkillVersion[];
+  readonly waiting: number;
+  readonly attested: number | null;
+}) {
+  const isProbed = origin.probedAt !== null && current.length > 0;
+  const isReviewed = isProbed && waiting === 0;
+  const isActive = origin.status === "active";
+  const list = [
+    { name: "Propose", isDone: true, about: "The address is known." },
+    { name: "Probe", isDone: isProbed, about: isProbed ? count(current.length, "skill") : "Read what it publishes." },
+    {
+      name: "Review",
+      isDone: isReviewed,
+      about: isProbed && waiting > 0 ? `${count(waiting, "version")} to decide` : "Read the code.",
+    },
+    {
+      name: "Attest",
+      isDone: attested !== null && attested > 0 && attested === current.length,
+      about:
+        attested !== null
+          ? `${attested} of ${current.length} attested`
+          : origin.attestationMode === "enforcing"
+            ? "Needed in this mode."
+            : "Wanted, not needed.",
+    },
+    { name: "Activate", isDone: isActive, about: isActive ? "In service." : `It is ${origin.status}.` },
+  ];
+  const next = isActive && isReviewed ? -1 : list.findIndex(({ isDone, name }) => !isDone && name !== "Attest");
+  return (
+    <ol class="steps" aria-label="The way into service">
+      {list.map(({ name, isDone, about }, index) => (
+        <li
+          key={name}
+          class={index === next ? "current" : isDone ? "done" : ""}
+          aria-current={index === next ? "step" : undefined}
+        >
+          <strong>
+            <span aria-hidden="true">{isDone ? "✓" : index + 1}</span> {name}
+            <span class="unseen">{isDone ? ", done" : index === next ? ", next" : ""}</span>
+          </strong>
+          <span>{about}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Progress({ steps, isRunning }: { readonly steps: readonly ProbeStep[]; readonly isRunning: boolean }) {
+  const marks = { ok: "✓", bad: "✗", busy: "…" } as const;
+  return (
+    <>
+      <p class="unseen" role="status">
+        {isRunning ? `${steps.length} steps so far` : "The probe has ended"}
+      </p>
+      <ol class="progress" tabIndex={0} aria-label="What the probe did">
+        {steps.map((step) => (
+          <li key={step.key}>
+            <span aria-hidden="true">{marks[step.state]}</span>
+            <span>
+              <Visible text={step.text} most={400} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function ReviewStep({
+  origin,
+  current,
+  waiting,
+}: {
+  readonly origin: Origin;
+  readonly current: readonly SkillVersion[];
+  readonly waiting: readonly SkillVersion[];
+}) {
+  const [first] = waiting.length > 0 ? waiting : current;
+  if (first === undefined) return null;
+  return (
+    <Section
+      title="Review and attest"
+      actions={
+        <Link class={`button ${waiting.length > 0 ? "primary" : ""}`} href={reviewPath(origin.id, first)}>
+          {waiting.length > 0 ? `Review ${count(waiting.length, "version")}` : "Read the code"}
+        </Link>
+      }
+    >
+      <p class="quiet">
+        {waiting.length > 0
+          ? "Read each version, approve or reject it, and sign it if you are a reviewer. Clients do not get a version that waits unless the origin's setting says so."
+          : "Everything that the last probe found is decided."}
+      </p>
+    </Section>
+  );
+}
+
+function Activation({
+  origin,
+  current,
+  waiting,
+}: {
+  readonly origin: Origin;
+  readonly current: readonly SkillVersion[];
+  readonly waiting: number;
+}) {
+  const isAdmin = useMay("admin");
+  if (origin.status === "active") {
+    return (
+      <Section title="In service">
+        <p class="quiet">
+          Clients that are granted this origin can call it. It is suspended or revoked under{" "}
+          <Link href={`/origins/${origin.id}/settings`}>Settings</Link>.
+        </p>
+      </Section>
+    );
+  }
+  return (
+    <Section
+      title="Activate"
+      actions={
+        <Action
+          label="Activate"
+          title={`Activate ${origin.origin}?`}
+          submit="Activate"
+          tone={waiting === 0 && current.length > 0 ? "primary" : "plain"}
+          disabled={!isAdmin || origin.probedAt === null}
+          request={() => ({
+            method: "POST",
+            path: `/origins/${origin.id}/activate`,
+            unchanged: `/origins/${origin.id}`,
+            body: origin.probedAt === null ? {} : { probedAt: origin.probedAt },
+          })}
+        >
+          <p>
+            Activation approves the {count(current.length, "version")} of the last probe (but those rejected), and lets
+            clients call them.
+          </p>
+          {waiting > 0 && (
+            <>
+              <Note tone="warn">
+                {count(waiting, "version")} wait for a decision: activating approves {waiting === 1 ? "it" : "them"}{" "}
+                too.
+              </Note>
+              <Check label="I have read them, or trust who has" name="read" required />
+            </>
+          )}
+        </Action>
+      }
+    >
+      <p class="quiet">
+        {origin.probedAt === null ? "Probe it first." : "What is activated is exactly what the last probe found."}
+      </p>
+    </Section>
+  );
+}

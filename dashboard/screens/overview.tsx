@@ -1,0 +1,181 @@
+import { useState } from "preact/hooks";
+import { queryOf, useAll, usePages, useQuery } from "../api/query.ts";
+import type { Attestation, Health, Page, Usage } from "../api/types.ts";
+import { Link } from "../router.tsx";
+import { utcDay } from "../signing-keys.ts";
+import { Visible } from "../text/visible.tsx";
+import { Select } from "../ui/form.tsx";
+import { Empty, Loaded, Moment, Screen, Section, State } from "../ui/parts.tsx";
+import { Calls, Latency } from "../ui/plots.tsx";
+import { PagedTable, Table } from "../ui/table.tsx";
+import { number } from "../ui/words.ts";
+import { useOriginNames } from "./origin-names.ts";
+import { errorsOf, sinceHours, usageColumns } from "./usage.tsx";
+
+const EXPIRY_DAYS = 30;
+const LIMITED = ["rate_limited", "quota_exhausted"];
+
+/** How the gateway does, and what wants attention. */
+export function OverviewScreen() {
+  const [hours, setHours] = useState("24");
+  const from = sinceHours(Number(hours));
+  const hourly = useAll<Usage>(`/usage${queryOf({ from, by: "hour" })}`, 800);
+  const byOrigin = usePages<Usage>(`/usage${queryOf({ from, by: "origin" })}`, 10);
+  const health = useQuery<Health>("/health");
+  const waiting = useQuery<Page<unknown>>("/skills?state=waiting&limit=100");
+  const expiring = useQuery<Page<Attestation>>(
+    `/attestations${queryOf({ sort: "expiry", expiresBefore: utcDay(EXPIRY_DAYS), limit: 20 })}`,
+  );
+  const { nameOf } = useOriginNames();
+  const usage = hourly.data ?? [];
+  const calls = usage.reduce((sum, row) => sum + row.calls, 0);
+  const failed = usage.reduce((sum, row) => sum + errorsOf(row), 0);
+  const limited = usage.reduce((sum, { errors }) => sum + LIMITED.reduce((n, kind) => n + (errors[kind] ?? 0), 0), 0);
+  const states = health.data?.originsByState ?? {};
+  const failing = health.data?.failingOrigins ?? [];
+  return (
+    <Screen
+      title="Overview"
+      actions={
+        <Select
+          label="Span"
+          name="hours"
+          value={hours}
+          onChange={(event) => setHours(event.currentTarget.value)}
+          options={[
+            ["24", "Last 24 hours"],
+            ["168", "Last 7 days"],
+            ["720", "Last 30 days"],
+          ]}
+        />
+      }
+    >
+      <div class="figures">
+        <Figure value={hourly.data && number(calls)} label="calls" />
+        <Figure value={hourly.data && number(failed)} label="of them errors" />
+        <Figure value={hourly.data && number(limited)} label="stopped by a limit" href="/clients" />
+        <Figure value={health.data && number(states.active ?? 0)} label="active origins" href="/origins" />
+        <Figure value={waiting.data && more(waiting.data)} label="versions to review" href="/review" />
+        <Figure
+          value={expiring.data && more(expiring.data)}
+          label={`attestations end in ${EXPIRY_DAYS} days`}
+          href="/attestations"
+        />
+      </div>
+      <Loaded query={hourly}>
+        {(rows) => (
+          <div class="columns">
+            <Calls hourly={rows} from={from} />
+            <Latency hourly={rows} from={from} />
+          </div>
+        )}
+      </Loaded>
+      <Section title="Origins by state">
+        <Loaded query={health}>
+          {() => (
+            <>
+              <ul class="states">
+                {["active", "pending", "suspended", "revoked"].map((state) => (
+                  <li key={state}>
+                    <State of={state} /> {number(states[state] ?? 0)}
+                  </li>
+                ))}
+              </ul>
+              {failing.length === 0 ? (
+                <p class="quiet">Every active origin could be read when it was last asked.</p>
+              ) : (
+                <Table
+                  caption="Origins that cannot be read"
+                  rows={failing}
+                  keyOf={({ id }) => id}
+                  columns={[
+                    {
+                      head: "Failing origin",
+                      kind: "main",
+                      cell: ({ id, origin }) => (
+                        <Link href={`/origins/${id}/release`}>
+                          <Visible text={origin} />
+                        </Link>
+                      ),
+                    },
+                    { head: "Why", cell: ({ code }) => <code>{code}</code> },
+                    { head: "Since", cell: ({ since }) => <Moment at={since} none="unknown" /> },
+                  ]}
+                />
+              )}
+            </>
+          )}
+        </Loaded>
+      </Section>
+      <Section title="Calls by origin">
+        <PagedTable
+          query={byOrigin}
+          caption="Calls by origin"
+          columns={usageColumns("origin", nameOf)}
+          keyOf={({ originId }) => originId ?? ""}
+          empty={<Empty title="Nothing was called in this span." />}
+        />
+      </Section>
+      <Section title={`Attestations that end within ${EXPIRY_DAYS} days`}>
+        <Loaded query={expiring}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <p class="quiet">None.</p>
+            ) : (
+              <Table
+                caption="Attestations that end soon"
+                rows={items}
+                keyOf={({ id }) => id}
+                columns={[
+                  {
+                    head: "Skill",
+                    kind: "main",
+                    cell: ({ skill, origin }) => (
+                      <>
+                        <Link href="/attestations">
+                          <Visible text={skill} most={120} />
+                        </Link>
+                        <span class="under">
+                          <Visible text={origin} most={160} />
+                        </span>
+                      </>
+                    ),
+                  },
+                  { head: "Reviewer", cell: ({ attester }) => <Visible text={attester} most={100} /> },
+                  { head: "Until", cell: ({ validUntil }) => validUntil },
+                ]}
+              />
+            )
+          }
+        </Loaded>
+      </Section>
+    </Screen>
+  );
+}
+
+function more({ items, nextCursor }: Page<unknown>): string {
+  return number(items.length) + (nextCursor === null ? "" : "+");
+}
+
+function Figure({
+  value,
+  label,
+  href,
+}: {
+  readonly value: string | undefined;
+  readonly label: string;
+  readonly href?: string;
+}) {
+  const content = (
+    <>
+      <strong>{value ?? "–"}</strong>
+      <span>{label}</span>
+    </>
+  );
+  if (href === undefined) return <div class="figure">{content}</div>;
+  return (
+    <Link class="figure" href={href}>
+      {content}
+    </Link>
+  );
+}

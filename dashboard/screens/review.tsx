@@ -1,0 +1,327 @@
+import { useState } from "preact/hooks";
+import { queryOf, useAll, useQuery } from "../api/query.ts";
+import type { HiddenCharacter, Origin, SkillDiff, SkillSource, SkillVersion } from "../api/types.ts";
+import { Link, usePlace } from "../router.tsx";
+import { useMay } from "../session.tsx";
+import { DiffView } from "../text/diff-view.tsx";
+import { Markdown } from "../text/markdown.tsx";
+import { Source } from "../text/source.tsx";
+import { Visible } from "../text/visible.tsx";
+import { Action, CurlOf } from "../ui/action.tsx";
+import { TextArea, textOf } from "../ui/form.tsx";
+import { Empty, Facts, Hash, Loaded, Moment, Note, Screen, State } from "../ui/parts.tsx";
+import { bytes, count, publicName } from "../ui/words.ts";
+import { fetchedPaths } from "./fetched-paths.ts";
+import { reviewPath } from "./origin.tsx";
+import { SignPanel } from "./sign-panel.tsx";
+
+/** Reading one version of a skill, and deciding about it. */
+export function ReviewScreen({ id }: { readonly id: string }) {
+  const { query } = usePlace();
+  const origin = useQuery<Origin>(`/origins/${id}`);
+  const versions = useAll<SkillVersion>(`/origins/${id}/skills`);
+  return (
+    <Screen
+      title={`Review of ${origin.data?.origin ?? "an origin"}`}
+      back={{ href: `/origins/${id}`, label: "Back to the origin" }}
+    >
+      <Loaded query={versions}>
+        {(all) => {
+          const chosen = all.find(
+            (version) =>
+              version.toolSha256 === query.get("sha") &&
+              version.name === query.get("name") &&
+              version.scope === query.get("scope"),
+          );
+          if (all.length === 0) return <Empty title="No probe has seen a skill of this origin yet." />;
+          return (
+            <div class="review">
+              <VersionList originId={id} all={all} chosen={chosen} />
+              {chosen === undefined || origin.data === undefined ? (
+                <Empty title="Choose a version to read." />
+              ) : (
+                <Version key={chosen.toolSha256 + publicName(chosen)} origin={origin.data} version={chosen} all={all} />
+              )}
+            </div>
+          );
+        }}
+      </Loaded>
+    </Screen>
+  );
+}
+
+const ORDER = { waiting: 0, approved: 1, rejected: 2 } as const;
+
+function VersionList({
+  originId,
+  all,
+  chosen,
+}: {
+  readonly originId: string;
+  readonly all: readonly SkillVersion[];
+  readonly chosen: SkillVersion | undefined;
+}) {
+  const sorted = all.toSorted((a, b) => ORDER[a.state] - ORDER[b.state] || b.lastSeenAt - a.lastSeenAt);
+  return (
+    <nav class="review-list" aria-label="Versions">
+      {sorted.map((version) => (
+        <Link
+          key={version.toolSha256 + publicName(version)}
+          href={reviewPath(originId, version)}
+          aria-current={version === chosen ? "true" : undefined}
+        >
+          <Visible text={publicName(version)} />
+          <span>
+            <State of={version.state} /> <code class="quiet">{version.toolSha256.slice(0, 8)}</code>
+          </span>
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+type Part = "source" | "diff" | "recipe" | "definition";
+const PARTS: readonly (readonly [Part, string])[] = [
+  ["source", "Source"],
+  ["diff", "Difference"],
+  ["recipe", "Recipe"],
+  ["definition", "Schema"],
+];
+
+function Version({
+  origin,
+  version,
+  all,
+}: {
+  readonly origin: Origin;
+  readonly version: SkillVersion;
+  readonly all: readonly SkillVersion[];
+}) {
+  const wasApproved = all.some(
+    ({ scope, name, toolSha256, state }) =>
+      scope === version.scope && name === version.name && toolSha256 !== version.toolSha256 && state === "approved",
+  );
+  const [part, setPart] = useState<Part>(wasApproved && version.state === "waiting" ? "diff" : "source");
+  const path = `/origins/${origin.id}/skills/${version.toolSha256}`;
+  const skillQuery = queryOf({ name: version.name, scope: version.scope });
+  const source = useQuery<SkillSource>(`${path}/source${skillQuery}`);
+  return (
+    <div class="review-body">
+      <div class="card">
+        <h2>
+          <Visible text={publicName(version)} /> <State of={version.state} />
+        </h2>
+        {version.description !== null && (
+          <p>
+            <Visible text={version.description} most={600} />
+          </p>
+        )}
+        <Facts
+          items={[
+            ["Hash", <Hash value={version.toolSha256} />],
+            ["Version", version.version === null ? "none" : <Visible text={version.version} most={60} />],
+            ["Size", version.bytes === null ? "not kept" : bytes(version.bytes)],
+            ["First seen", <Moment at={version.firstSeenAt} />],
+            [
+              "Decided",
+              version.state === "waiting" ? (
+                "not yet"
+              ) : (
+                <>
+                  <Moment at={version.approvedAt ?? version.rejectedAt} /> by{" "}
+                  <Visible text={version.approvedBy ?? version.rejectedBy ?? ""} />
+                </>
+              ),
+            ],
+          ]}
+        />
+        {version.note !== null && (
+          <p class="quiet">
+            Note: <Visible text={version.note} />
+          </p>
+        )}
+        <Decision originId={origin.id} version={version} />
+      </div>
+      <div class="tabs" role="tablist" aria-label="What to read">
+        {PARTS.map(([id, label]) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            id={`tab-${id}`}
+            aria-selected={part === id}
+            aria-controls="part"
+            tabIndex={part === id ? 0 : -1}
+            onClick={() => setPart(id)}
+            onKeyDown={(event) => moveTab(event, part, setPart)}
+          >
+            {label}
+          </button>
+        ))}
+        <span class="spring" />
+      </div>
+      <div id="part" role="tabpanel" aria-labelledby={`tab-${part}`} class="section">
+        {part === "diff" ? (
+          <Difference path={`${path}/diff${skillQuery}`} />
+        ) : (
+          <Loaded query={source}>{(read) => <ReadPart read={read} part={part} />}</Loaded>
+        )}
+        <div class="actions">
+          <CurlOf path={`${path}/${part === "diff" ? "diff" : "source"}${skillQuery}`} />
+        </div>
+      </div>
+      <SignPanel origin={origin.origin} version={version} />
+    </div>
+  );
+}
+
+function moveTab(event: KeyboardEvent, part: Part, setPart: (part: Part) => void): void {
+  const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+  if (step === 0) return;
+  event.preventDefault();
+  const at = PARTS.findIndex(([id]) => id === part);
+  const next = PARTS[(at + step + PARTS.length) % PARTS.length]?.[0] ?? "source";
+  setPart(next);
+  document.getElementById(`tab-${next}`)?.focus();
+}
+
+function ReadPart({ read, part }: { readonly read: SkillSource; readonly part: "source" | "recipe" | "definition" }) {
+  if (part === "recipe") {
+    if (read.recipe === null) return <Empty title="This version has no verified recipe." />;
+    return (
+      <>
+        <HiddenWarning found={read.hidden.recipe} where="recipe" />
+        <div class="card">
+          <Markdown text={read.recipe} label="Recipe" />
+        </div>
+        <details>
+          <summary>The recipe as it is written</summary>
+          <Source text={read.recipe} label="Recipe, as written" language="text" />
+        </details>
+      </>
+    );
+  }
+  if (part === "definition") {
+    return (
+      <Source text={JSON.stringify(read.definition, null, 2)} label="What the script registers" language="javascript" />
+    );
+  }
+  return (
+    <>
+      <HiddenWarning found={read.hidden.source} where="source" />
+      <Reach source={read.source} />
+      <Source text={read.source} label="Source" language="javascript" />
+      <p class="hint">
+        The text is exactly what would run. Its colours are a guess that a script may lead astray: believe the text.
+      </p>
+    </>
+  );
+}
+
+function Difference({ path }: { readonly path: string }) {
+  const query = useQuery<SkillDiff>(path);
+  return (
+    <Loaded query={query}>
+      {(diff) => (
+        <>
+          <HiddenWarning found={diff.hidden} where="source" />
+          {diff.against === null ? (
+            <Note tone="info">No other version of this skill was approved: all of it is new.</Note>
+          ) : (
+            <p class="quiet">
+              Against <Hash value={diff.against.toolSha256} />, approved <Moment at={diff.against.approvedAt} />.
+            </p>
+          )}
+          <DiffView diff={diff} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function HiddenWarning({ found, where }: { readonly found: readonly HiddenCharacter[]; readonly where: string }) {
+  if (found.length === 0) return null;
+  return (
+    <Note tone="bad">
+      <p>
+        <strong>The {where} has characters that nobody sees.</strong> They are marked below by their code points; they
+        may make the text look like something else than what runs.
+      </p>
+      <ul>
+        {found.map(({ codePoint, count: times, line }) => (
+          <li key={codePoint}>
+            <code>{codePoint}</code>, {count(times, "time")}, first in line {line}
+          </li>
+        ))}
+      </ul>
+    </Note>
+  );
+}
+
+/** What a script may ask of its publisher's site. It can reach nothing else; which paths, only its code says. */
+function Reach({ source }: { readonly source: string }) {
+  const { calls, paths } = fetchedPaths(source);
+  if (calls === 0)
+    return <Note tone="quiet">The source nowhere names host.fetchOrigin: it seems to fetch nothing.</Note>;
+  return (
+    <Note tone="info">
+      <p>
+        It names <code>host.fetchOrigin</code> {count(calls, "time")}. It can reach this publisher's site alone.
+        {paths.length > 0 && " Paths that stand in the code:"}
+      </p>
+      {paths.length > 0 && (
+        <ul>
+          {paths.map((path) => (
+            <li key={path}>
+              <code>
+                <Visible text={path} most={200} />
+              </code>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Note>
+  );
+}
+
+function Decision({ originId, version }: { readonly originId: string; readonly version: SkillVersion }) {
+  const may = useMay("reviewer");
+  const { scope, name, toolSha256 } = version;
+  const decide = (step: "approve" | "reject") => (form: FormData) => ({
+    method: "POST" as const,
+    path: `/origins/${originId}/${step}`,
+    body: {
+      skills: [{ scope, name, toolSha256 }],
+      ...(textOf(form, "note") === "" ? {} : { note: textOf(form, "note") }),
+    },
+  });
+  return (
+    <div class="actions">
+      <Action
+        label="Approve"
+        title={`Approve ${publicName(version)}?`}
+        submit="Approve"
+        tone="primary"
+        disabled={!may || version.state === "approved" || version.bytes === null}
+        request={decide("approve")}
+      >
+        <p>
+          This very version, <code>{toolSha256.slice(0, 12)}…</code>, becomes what clients get.
+        </p>
+        <TextArea label="Note" name="note" hint="What you looked at, for other operators. May be left out." />
+      </Action>
+      <Action
+        label="Reject"
+        title={`Reject ${publicName(version)}?`}
+        submit="Reject"
+        tone="danger"
+        disabled={!may || version.state === "rejected"}
+        request={decide("reject")}
+      >
+        <p>Clients do not get it. An approval of it is withdrawn; the version approved before stays in service.</p>
+        <TextArea label="Note" name="note" hint="Why, for other operators and the publisher. May be left out." />
+      </Action>
+      {version.bytes === null && <span class="quiet">Its bytes are not kept: probe the origin again to decide.</span>}
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+import { useQuery } from "../api/query.ts";
+import type { Health } from "../api/types.ts";
+import { Link } from "../router.tsx";
+import { useMay } from "../session.tsx";
+import { Visible } from "../text/visible.tsx";
+import { Action, CurlOf } from "../ui/action.tsx";
+import { TextArea, textOf } from "../ui/form.tsx";
+import { Facts, Hash, Loaded, Moment, Screen, Section, State } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+
+interface TrustRoot {
+  readonly id: string;
+  readonly source: "embedded" | "operator";
+  readonly setAt: number | null;
+}
+
+/** The gateway itself: whether it is well, by which settings it decides, and whose certificates it trusts. */
+export function SystemScreen() {
+  const health = useQuery<Health>("/health");
+  const policy = useQuery<Readonly<Record<string, unknown>>>("/policy");
+  const root = useQuery<TrustRoot>("/trust-root");
+  const isAdmin = useMay("admin");
+  return (
+    <Screen
+      title="System"
+      lead="What the gateway is made of, and the settings in force. Settings are changed where it is deployed."
+    >
+      <Section title="Health" actions={<CurlOf path="/health" />}>
+        <Loaded query={health}>
+          {({ status, checks }) => (
+            <div class="card">
+              <Facts
+                items={[
+                  ["Gateway", <State of={status} />],
+                  ...Object.entries(checks ?? {}).map(([name, check]) => [name, <Check check={check} />] as const),
+                ]}
+              />
+            </div>
+          )}
+        </Loaded>
+      </Section>
+      <Section
+        title="Sigstore trust root"
+        hint="Every Sigstore bundle is judged by it."
+        actions={
+          <>
+            <CurlOf path="/trust-root" />
+            <Action
+              label="Replace"
+              title="Replace the trust root"
+              submit="Replace"
+              tone="danger"
+              disabled={!isAdmin}
+              request={(form) => ({ method: "PUT", path: "/trust-root", body: rootOf(textOf(form, "root")) })}
+            >
+              <TextArea label="trusted_root.json" name="root" class="code" rows={10} required spellcheck={false} />
+            </Action>
+            <Action
+              label="Back to the embedded one"
+              title="Go back to the embedded trust root?"
+              submit="Go back"
+              tone="danger"
+              disabled={!isAdmin || root.data?.source !== "operator"}
+              request={() => ({ method: "DELETE", path: "/trust-root" })}
+            >
+              <p>All bundles are judged by it within 5 seconds.</p>
+            </Action>
+          </>
+        }
+      >
+        <Loaded query={root}>
+          {({ id, source, setAt }) => (
+            <div class="card">
+              <Facts
+                items={[
+                  ["In force", source === "embedded" ? "the embedded one" : "one that an operator set"],
+                  ["Set", <Moment at={setAt} />],
+                  ["SHA-256", <Hash value={id} />],
+                ]}
+              />
+            </div>
+          )}
+        </Loaded>
+      </Section>
+      <Section title="Settings in force" actions={<CurlOf path="/policy" />}>
+        <Loaded query={policy}>
+          {(settings) => (
+            <Table
+              caption="Settings in force"
+              rows={flat(settings)}
+              keyOf={([name]) => name}
+              columns={[
+                { head: "Setting", kind: "main", cell: ([name]) => <code>{name}</code> },
+                { head: "Value", cell: ([, value]) => <Visible text={value} most={400} /> },
+              ]}
+            />
+          )}
+        </Loaded>
+      </Section>
+      <p class="quiet">
+        Every request that this console makes is one of the <a href="/admin/api/v1/docs">admin API</a>. What was changed
+        is in the <Link href="/audit">audit log</Link>.
+      </p>
+    </Screen>
+  );
+}
+
+function Check({ check }: { readonly check: unknown }) {
+  if (typeof check === "string") return <State of={check} />;
+  if (typeof check === "boolean") return <State of={check ? "ok" : "failing"} />;
+  return <code>{JSON.stringify(check)}</code>;
+}
+
+function rootOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`This is not JSON: ${(error as Error).message}`);
+  }
+}
+
+/** Settings within settings by their path. */
+function flat(settings: Readonly<Record<string, unknown>>, prefix = ""): readonly (readonly [string, string])[] {
+  return Object.entries(settings).flatMap(([name, value]) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? flat({ ...value }, `${prefix}${name}.`)
+      : [[prefix + name, typeof value === "string" ? value : JSON.stringify(value)] as const],
+  );
+}

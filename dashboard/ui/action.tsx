@@ -1,0 +1,156 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { curlOf } from "../api/curl.ts";
+import { type ApiProblem, toProblem } from "../api/problem.ts";
+import { type ApiRequest, change } from "../api/request.ts";
+import { FormProblem } from "./form.tsx";
+import { Copy, ProblemNote } from "./parts.tsx";
+
+export interface ActionProps<Answer> {
+  /** On the button that opens the dialog. */
+  readonly label: string;
+  readonly title: string;
+  /** On the button that does it. */
+  readonly submit: string;
+  readonly request: (form: FormData) => ApiRequest | Promise<ApiRequest>;
+  /** What has to be typed before it can be done, for what cannot be taken back. */
+  readonly typed?: string;
+  readonly tone?: "plain" | "primary" | "danger";
+  readonly small?: boolean;
+  readonly disabled?: boolean;
+  readonly onDone?: (answer: Answer) => void;
+  readonly children?: ComponentChildren;
+}
+
+/** A button, the question whether that is meant, and the request. A refusal stays in the dialog with its sentence. */
+export function Action<Answer = unknown>(props: ActionProps<Answer>) {
+  const [isOpen, setOpen] = useState(false);
+  const { label, tone = "plain", small = false, disabled = false } = props;
+  return (
+    <>
+      <button
+        type="button"
+        class={`button ${tone} ${small ? "small" : ""}`}
+        disabled={disabled}
+        onClick={() => setOpen(true)}
+      >
+        {label}
+      </button>
+      {isOpen && <ActionDialog {...props} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function ActionDialog<Answer>(props: ActionProps<Answer> & { readonly onClose: () => void }) {
+  const { title, submit, request, typed, tone = "plain", onDone, onClose, children } = props;
+  const form = useRef<HTMLFormElement>(null);
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [word, setWord] = useState("");
+  const [curl, setCurl] = useState<string | null>(null);
+
+  const asked = async () => request(new FormData(form.current ?? undefined));
+  const act = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      const answer = await change<Answer>(await asked());
+      onClose();
+      onDone?.(answer);
+    } catch (error) {
+      setProblem(toProblem(error));
+      setBusy(false);
+    }
+  };
+  const showCurl = async () => {
+    try {
+      setCurl(curlOf(await asked()));
+    } catch (error) {
+      setProblem(toProblem(error));
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form ref={form} onSubmit={act}>
+        <FormProblem.Provider value={problem}>{children}</FormProblem.Provider>
+        {typed !== undefined && (
+          <div class="field">
+            <label for="typed-confirmation">
+              Type <code>{typed}</code> to confirm
+            </label>
+            <input
+              id="typed-confirmation"
+              type="text"
+              autoComplete="off"
+              spellcheck={false}
+              value={word}
+              onInput={(event) => setWord(event.currentTarget.value)}
+            />
+          </div>
+        )}
+        {problem !== null && <ProblemNote problem={problem} />}
+        {curl !== null && (
+          <div class="curl">
+            <pre tabIndex={0}>{curl}</pre>
+            <Copy text={curl} label="Copy" />
+          </div>
+        )}
+        <div class="dialog-actions">
+          <button type="button" class="button quiet" onClick={showCurl}>
+            Show as curl
+          </button>
+          <span class="spring" />
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            class={`button ${tone === "danger" ? "danger" : "primary"}`}
+            disabled={isBusy || (typed !== undefined && word !== typed)}
+          >
+            {isBusy ? "Working…" : submit}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const opener = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+/** The request that shows what a screen shows, as a command. */
+export function CurlOf({ path }: { readonly path: string }) {
+  return <Copy label="Copy as curl" text={() => curlOf({ method: "GET", path })} />;
+}

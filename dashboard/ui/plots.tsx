@@ -1,0 +1,236 @@
+import type { ComponentChildren } from "preact";
+import type { Usage } from "../api/types.ts";
+import { Empty } from "./parts.tsx";
+import { number } from "./words.ts";
+
+const HOUR_MS = 3_600_000;
+const WIDTH = 560;
+const HEIGHT = 190;
+const LEFT = 46;
+const RIGHT = 8;
+const TOP = 8;
+const BOTTOM = 24;
+/** Bars narrower than this are no longer told apart: hours are then put together. */
+const MOST_SLOTS = 84;
+
+const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const BOTH = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+interface Slot {
+  readonly at: number;
+  readonly calls: number;
+  readonly errors: number;
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+
+/** Hours of a span in equal slots; hours without a call are slots too. */
+export function slotsOf(hourly: readonly Usage[], from: number, now = Date.now()): readonly Slot[] {
+  const hours = Math.max(1, Math.ceil((now - from) / HOUR_MS));
+  const size = Math.ceil(hours / MOST_SLOTS);
+  const slots = Array.from({ length: Math.ceil(hours / size) }, (_, index) => ({
+    at: from + index * size * HOUR_MS,
+    calls: 0,
+    errors: 0,
+    p50: null as number | null,
+    p95: null as number | null,
+  }));
+  for (const { hour = 0, calls, errors, p50Ms, p95Ms } of hourly) {
+    const slot = slots[Math.floor((hour - from) / (size * HOUR_MS))];
+    if (slot === undefined) continue;
+    slot.calls += calls;
+    slot.errors += Object.values(errors).reduce((sum, n) => sum + n, 0);
+    // Of several hours the worst is shown: percentiles do not add up.
+    if (p50Ms !== null) slot.p50 = Math.max(slot.p50 ?? 0, p50Ms);
+    if (p95Ms !== null) slot.p95 = Math.max(slot.p95 ?? 0, p95Ms);
+  }
+  return slots;
+}
+
+/** Calls and errors over time. */
+export function Calls({ hourly, from }: { readonly hourly: readonly Usage[]; readonly from: number }) {
+  const slots = slotsOf(hourly, from);
+  const most = Math.max(1, ...slots.map(({ calls }) => calls));
+  const y = (value: number) => scaleY(value, most);
+  const step = (WIDTH - LEFT - RIGHT) / slots.length;
+  const total = slots.reduce((sum, { calls }) => sum + calls, 0);
+  const failed = slots.reduce((sum, { errors }) => sum + errors, 0);
+  return (
+    <Plot
+      title="Calls and errors"
+      about={`${number(total)} calls, ${number(failed)} of them errors`}
+      isEmpty={total === 0}
+      legend={[
+        ["", "answered"],
+        ["bad", "errors"],
+      ]}
+      heads={["From", "Calls", "Errors"]}
+      rows={slots
+        .filter(({ calls }) => calls > 0)
+        .map(({ at, calls, errors }) => [BOTH.format(at), number(calls), number(errors)])}
+    >
+      <Axes slots={slots} most={most} unit="" />
+      {slots.map(({ at, calls, errors }, index) => {
+        const x = LEFT + index * step + step * 0.12;
+        const width = Math.max(1, step * 0.76);
+        const good = Math.max(0, calls - errors);
+        return (
+          <g key={at}>
+            {errors > 0 && <rect class="b" x={x} width={width} y={y(errors)} height={y(0) - y(errors)} />}
+            {good > 0 && <rect class="a" x={x} width={width} y={y(calls)} height={y(errors) - y(calls)} />}
+          </g>
+        );
+      })}
+    </Plot>
+  );
+}
+
+/** Latency over time. */
+export function Latency({ hourly, from }: { readonly hourly: readonly Usage[]; readonly from: number }) {
+  const slots = slotsOf(hourly, from);
+  const known = slots.filter(({ p95 }) => p95 !== null);
+  const most = Math.max(1, ...known.map(({ p95 }) => p95 ?? 0));
+  const step = (WIDTH - LEFT - RIGHT) / slots.length;
+  const points = (pick: (slot: Slot) => number | null) =>
+    slots.flatMap((slot, index) => {
+      const value = pick(slot);
+      return value === null ? [] : [`${(LEFT + (index + 0.5) * step).toFixed(1)},${scaleY(value, most).toFixed(1)}`];
+    });
+  const dots = (list: readonly string[], kind: string) =>
+    list.map((point) => {
+      const [x, y] = point.split(",");
+      return <circle key={point} class={kind} cx={x} cy={y} r="2.4" />;
+    });
+  const p50 = points((slot) => slot.p50);
+  const p95 = points((slot) => slot.p95);
+  return (
+    <Plot
+      title="Latency"
+      about="Milliseconds within which half, and 95 of 100, calls were answered"
+      isEmpty={known.length === 0}
+      legend={[
+        ["", "p50"],
+        ["warn", "p95"],
+      ]}
+      heads={["From", "p50, ms", "p95, ms"]}
+      rows={known.map((slot) => [BOTH.format(slot.at), String(slot.p50 ?? ""), String(slot.p95 ?? "")])}
+    >
+      <Axes slots={slots} most={most} unit=" ms" />
+      <polyline class="b" points={p95.join(" ")} />
+      <polyline class="a" points={p50.join(" ")} />
+      {dots(p50, "a")}
+    </Plot>
+  );
+}
+
+function scaleY(value: number, most: number): number {
+  return HEIGHT - BOTTOM - (value / most) * (HEIGHT - TOP - BOTTOM);
+}
+
+function Axes({
+  slots,
+  most,
+  unit,
+}: {
+  readonly slots: readonly Slot[];
+  readonly most: number;
+  readonly unit: string;
+}) {
+  const step = (WIDTH - LEFT - RIGHT) / slots.length;
+  const marks = most < 4 ? [0, most] : [0, most / 2, most];
+  const first = slots[0]?.at ?? 0;
+  const last = slots.at(-1)?.at ?? first;
+  const format = last - first > 48 * HOUR_MS ? DAY : TIME;
+  const every = Math.max(1, Math.ceil(slots.length / 6));
+  return (
+    <>
+      {marks.map((mark) => (
+        <g key={mark}>
+          <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={scaleY(mark, most)} y2={scaleY(mark, most)} />
+          <text x={LEFT - 6} y={scaleY(mark, most) + 4} text-anchor="end">
+            {number(Math.round(mark))}
+            {unit}
+          </text>
+        </g>
+      ))}
+      {slots.map(({ at }, index) =>
+        index % every === 0 ? (
+          <text key={at} x={LEFT + (index + 0.5) * step} y={HEIGHT - 6} text-anchor="middle">
+            {format.format(at)}
+          </text>
+        ) : null,
+      )}
+    </>
+  );
+}
+
+function Plot({
+  title,
+  about,
+  legend,
+  heads,
+  rows,
+  isEmpty,
+  children,
+}: {
+  readonly title: string;
+  readonly about: string;
+  readonly legend: readonly (readonly [string, string])[];
+  readonly heads: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  readonly isEmpty: boolean;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <div class="card plot">
+      <h3>{title}</h3>
+      {isEmpty ? (
+        <Empty title="No calls in this span." />
+      ) : (
+        <>
+          <ul class="legend">
+            {legend.map(([kind, label]) => (
+              <li key={label} class={kind}>
+                {label}
+              </li>
+            ))}
+          </ul>
+          <svg
+            viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+            role="img"
+            aria-label={`${title}: ${about}. The table below has the figures.`}
+          >
+            {children}
+          </svg>
+          <details>
+            <summary>Show as a table</summary>
+            <div class="table-frame plain">
+              <table>
+                <caption class="unseen">{title}</caption>
+                <thead>
+                  <tr>
+                    {heads.map((head) => (
+                      <th key={head} scope="col">
+                        {head}
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.map((row) => (
+                    <tr key={row[0]}>
+                      {row.map((cell, index) => (
+                        <td key={index}>{cell}</td>
+                      ))}
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </details>
+        </>
+      )}
+    </div>
+  );
+}

@@ -10,7 +10,8 @@ export type Role = "viewer" | "reviewer" | "admin";
 export interface Session {
   /** `id` is null for the holder of ADMIN_TOKEN. */
   readonly operator: { readonly id: string | null; readonly name: string; readonly role: Role };
-  readonly csrfToken: string;
+  /** Null: a bearer token signed in, which needs none. */
+  readonly csrfToken: string | null;
   readonly expiresAt: number | null;
 }
 

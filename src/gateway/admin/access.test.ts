@@ -8,7 +8,11 @@ import { type Access, accessTable } from "./roles.ts";
 
 /** Every route × role × credential, from the table of routes itself: a new route is in it, and says what it needs. */
 const ACCESS = accessTable(createAdminApp());
-const ROUTES: readonly (readonly [route: string, access: Access])[] = [...ACCESS, ["GET /openapi.json", "viewer"]];
+const ROUTES: readonly (readonly [route: string, access: Access])[] = [
+  ...ACCESS,
+  ["GET /openapi.json", "viewer"],
+  ["GET /docs", "viewer"],
+];
 
 const DIGITS = "0123456789abcdef01234567";
 const HASH = DIGITS.repeat(3).slice(0, 64);

@@ -191,7 +191,7 @@ describe("the OpenAPI document", () => {
     const served = adminGateway()
       .routes.filter(({ method, path }) => method !== "ALL" && path.startsWith("/admin/api/v1/"))
       .map(({ method, path }) => `${method} ${path.slice("/admin/api/v1".length).replace(/:(\w+)/g, "{$1}")}`);
-    expect([...described, "GET /openapi.json"].sort()).toEqual([...new Set(served)].sort());
+    expect([...described, "GET /openapi.json", "GET /docs"].sort()).toEqual([...new Set(served)].sort());
   });
 
   it("names the parameters of every path, a summary and a problem for every operation", async () => {

@@ -2,6 +2,7 @@ import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
+import type { FetchImplementation } from "jose";
 import { openRegistry } from "../registry/database.ts";
 import { probeOrigin } from "../releases/hub-client.ts";
 import { accessVerifier } from "./access-jwt.ts";
@@ -11,6 +12,7 @@ import { addAuditVerifyRoute } from "./audit-verify-route.ts";
 import { addBootstrapRoutes } from "./bootstrap-routes.ts";
 import { addClientRoutes } from "./client-routes.ts";
 import { addClientRulesRoutes } from "./client-rules-routes.ts";
+import { docsPage, docsPolicy } from "./docs-page.ts";
 import { describeSecurity, type OpenApiDocument, openApiDocument } from "./document.ts";
 import type { AdminEnv } from "./environment.ts";
 import { addEventRoutes } from "./event-routes.ts";
@@ -38,7 +40,7 @@ export interface AdminOptions {
   /** How an origin is discovered afresh. Default: by its hub. */
   readonly prober?: Prober;
   /** How the keys of Cloudflare Access are fetched. */
-  readonly fetchAccessKeys?: typeof fetch;
+  readonly fetchAccessKeys?: FetchImplementation;
 }
 
 /**
@@ -93,8 +95,8 @@ export function createAdminApp({
   addUsageRoutes(app);
   addEventRoutes(app);
   addImportRoutes(app);
-  addAuditRoutes(app);
   addAuditVerifyRoute(app);
+  addAuditRoutes(app);
   addSessionRoutes(app);
   addOperatorRoutes(app);
   addBootstrapRoutes(app);
@@ -105,6 +107,11 @@ export function createAdminApp({
   app.get("/openapi.json", requireRole("viewer"), (c) => {
     document ??= openApiDocument(app);
     return c.json(document);
+  });
+  app.get("/docs", requireRole("viewer"), async (c) => {
+    document ??= openApiDocument(app);
+    c.header("Content-Security-Policy", await docsPolicy());
+    return c.html(docsPage(document));
   });
   app.all("*", (c) => problemResponse(c, "not_found"));
   return app;

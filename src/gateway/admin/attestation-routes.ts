@@ -1,9 +1,17 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { attestationEntry } from "../../core/attestation/attestation.ts";
+import { isCalendarDate } from "../../core/attestation/calendar-date.ts";
 import { publishableAttestations } from "../../core/attestation/sign.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import { type CanonicalOrigin, parseOrigin } from "../../core/origin.ts";
-import { attestationsOf, getAttestation, listAttestations, type StoredAttestation } from "../registry/attestations.ts";
+import {
+  attestationsOf,
+  type ExpiryKey,
+  getAttestation,
+  listAttestations,
+  listAttestationsByExpiry,
+  type StoredAttestation,
+} from "../registry/attestations.ts";
 import type { Acting } from "../registry/database.ts";
 import { isCreatedKey } from "../registry/page.ts";
 import { createRevocation } from "../registry/revocations.ts";
@@ -24,6 +32,8 @@ import {
   pageOf,
   pageRequest,
   problems,
+  queryText,
+  queryWord,
   Reason,
   RevocationId,
 } from "./shapes.ts";
@@ -64,6 +74,11 @@ const JudgedAttestation = AttestationBody.extend({
 const OriginParameter = z
   .string({ error: "must be given once" })
   .openapi({ param: { name: "origin", in: "query" }, example: "https://publisher.example" });
+const DAY_SENTENCE = "must be a day such as 2026-12-31";
+const Day = z
+  .string({ error: DAY_SENTENCE })
+  .refine(isCalendarDate, { error: DAY_SENTENCE })
+  .openapi({ description: "Only those whose last day is an earlier one." });
 const ofAttestation = z.object({ id: Hash.openapi({ param: { name: "id", in: "path" } }) });
 const tags = ["attestations"];
 
@@ -88,8 +103,16 @@ const list = adminRoute({
   method: "get",
   path: "/attestations",
   tags,
-  summary: "List stored attestations, stored earliest first",
-  request: { query: PageQuery.extend({ origin: OriginParameter.optional() }) },
+  summary: "List stored attestations",
+  request: {
+    query: PageQuery.extend({
+      origin: OriginParameter.optional(),
+      toolSha256: Hash.optional().openapi({ param: { name: "toolSha256", in: "query" } }),
+      attester: queryText("attester", 1_200, "As entries name it: `human:ada`."),
+      expiresBefore: Day.optional().openapi({ param: { name: "expiresBefore", in: "query" }, example: "2026-12-31" }),
+      sort: queryWord("sort", ["stored", "expiry"], "expiry: the ones that expire first. Left out: stored."),
+    }),
+  },
   responses: { 200: json("A page of attestations.", pageOf("AttestationPage", AttestationBody)), ...problems },
 });
 
@@ -136,9 +159,13 @@ export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
     return recorded(c, record, (results) => ({ results: [...results] }));
   });
   app.openapi(list, async (c) => {
-    const { origin, ...query } = c.req.valid("query");
-    const only = origin === undefined ? null : anyOrigin(origin);
-    const page = await listAttestations(c.get("registry"), only, pageRequest(query, isCreatedKey));
+    const { limit, cursor, sort, origin, ...given } = c.req.valid("query");
+    const filter = { ...given, origin: origin === undefined ? undefined : anyOrigin(origin) };
+    const registry = c.get("registry");
+    const page =
+      sort === "expiry"
+        ? await listAttestationsByExpiry(registry, filter, pageRequest({ limit, cursor }, isExpiryKey))
+        : await listAttestations(registry, filter, pageRequest({ limit, cursor }, isCreatedKey));
     return c.json(pageBody(page, showAttestation), 200);
   });
   app.openapi(exported, async (c) => {
@@ -166,6 +193,10 @@ export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
     const wanted = { kind: "attestation" as const, subject: attestation.id, reason };
     return created(c, (acting) => createRevocation(registry, acting, wanted), showRevocation);
   });
+}
+
+function isExpiryKey(key: unknown): key is ExpiryKey {
+  return Array.isArray(key) && key.length === 2 && key.every((part) => typeof part === "string");
 }
 
 /** Attestations may be stored before their origin is registered, and for one that this gateway will not serve. */

@@ -17,8 +17,10 @@ import {
   pageOf,
   pageRequest,
   problems,
+  queryWord,
   Reason,
   Rpm,
+  Sought,
 } from "./shapes.ts";
 
 const ClientStatus = z.enum(["active", "suspended"], { error: "must be active or suspended" });
@@ -71,7 +73,7 @@ const list = adminRoute({
   path: "/clients",
   tags,
   summary: "List clients, oldest first",
-  request: { query: PageQuery },
+  request: { query: PageQuery.extend({ status: queryWord("status", ["active", "suspended"]), q: Sought }) },
   responses: { 200: json("A page of clients.", pageOf("ClientPage", ClientBody)), ...problems },
 });
 
@@ -131,7 +133,8 @@ export function addClientRoutes(app: OpenAPIHono<AdminEnv>): void {
     return created(c, (acting) => createClient(c.get("registry"), acting, { ...wanted, dailyQuota }), showClient);
   });
   app.openapi(list, async (c) => {
-    const page = await listClients(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
+    const { limit, cursor, ...filter } = c.req.valid("query");
+    const page = await listClients(c.get("registry"), filter, pageRequest({ limit, cursor }, isCreatedKey));
     return c.json(pageBody(page, showClient), 200);
   });
   app.openapi(read, async (c) => {

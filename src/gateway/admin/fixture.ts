@@ -10,7 +10,7 @@ import type { Env } from "../env.ts";
 import { openRegistry } from "../registry/database.ts";
 import type { ProbeResult } from "../releases/hub-client.ts";
 import { type GatewayContext, requireSettings, trackRequest } from "../request-context.ts";
-import { createAdminApp } from "./app.ts";
+import { type AdminOptions, createAdminApp } from "./app.ts";
 import type { Prober } from "./probe.ts";
 import { answerProblem } from "./problem.ts";
 
@@ -79,9 +79,9 @@ const prober: Prober = async (_env, origin) =>
   };
 
 /** The admin API as the gateway mounts it, with publishers from {@link publishers}. */
-export function adminGateway() {
+export function adminGateway(options: AdminOptions = { prober }) {
   const app = new Hono<GatewayContext>().onError(answerProblem).use(trackRequest).use(addHeaders).use(requireSettings);
-  return app.route("/admin/api/v1", createAdminApp({ prober }));
+  return app.route("/admin/api/v1", createAdminApp(options));
 }
 
 const gateway = adminGateway();
@@ -117,7 +117,9 @@ export async function call(method: string, path: string, body?: unknown, request
   const url = `${request.base ?? "https://gate.example"}/admin/api/v1${path}`;
   const response = await gateway.request(url, init, request.bindings ?? testEnv);
   const text = await readToEnd(response);
-  return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
+  const isJson = /^application\/(?:problem\+)?json/.test(response.headers.get("Content-Type") ?? "");
+  const said = text === "" ? null : isJson ? JSON.parse(text) : text;
+  return { status: response.status, headers: response.headers, body: said };
 }
 
 /** A stream that has no end of its own is closed unread. */
@@ -182,4 +184,21 @@ export async function newOperator(role: string): Promise<{ id: string; token: st
   const { id } = (await call("POST", "/operators", { name: `A ${role}`, role })).body;
   const { token, id: tokenId } = (await call("POST", `/operators/${id}/tokens`)).body;
   return { id, token, tokenId };
+}
+
+export interface AccessRequest {
+  /** The JWT that Cloudflare Access adds. */
+  readonly assertion: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+/** The admin API behind Cloudflare Access, of a team whose keys are fetched so. */
+export function accessGateway(fetchAccessKeys: NonNullable<AdminOptions["fetchAccessKeys"]>, bindings: object) {
+  const app = adminGateway({ prober, fetchAccessKeys });
+  return async (method: string, path: string, { assertion, headers = {}, body }: AccessRequest): Promise<Response> => {
+    const sent = { "Cf-Access-Jwt-Assertion": assertion, "Content-Type": "application/json", ...headers };
+    const init = { method, headers: sent, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    return app.request(`https://gate.example/admin/api/v1${path}`, init, bindings);
+  };
 }

@@ -29,7 +29,9 @@ import {
   pageOf,
   pageRequest,
   problems,
+  queryWord,
   Reason,
+  Sought,
 } from "./shapes.ts";
 
 const AttestationMode = z.enum(["off", "advisory", "enforcing"], { error: "must be off, advisory, enforcing or null" });
@@ -38,11 +40,13 @@ const Pin = z.enum(["off", "warn", "hold"], { error: "must be off, warn or hold"
     "What clients get of code that nobody approved: off, it is served; warn, it is served and flagged; hold, the last approved version stays.",
 });
 
+const ORIGIN_STATUSES = ["pending", "active", "suspended", "revoked"] as const;
+
 const OriginBody = z
   .object({
     id: OriginId,
     origin: z.string().openapi({ example: "https://publisher.example" }),
-    status: z.enum(["pending", "active", "suspended", "revoked"]),
+    status: z.enum(ORIGIN_STATUSES),
     createdAt: Moment,
     updatedAt: Moment,
     probedAt: Moment.nullable().openapi({ description: "When the last successful probe was recorded." }),
@@ -105,7 +109,7 @@ const list = adminRoute({
   path: "/origins",
   tags,
   summary: "List origins, oldest first",
-  request: { query: PageQuery },
+  request: { query: PageQuery.extend({ status: queryWord("status", ORIGIN_STATUSES), q: Sought }) },
   responses: { 200: json("A page of origins.", pageOf("OriginPage", OriginBody)), ...problems },
 });
 
@@ -197,7 +201,8 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
     return created(c, (acting) => createOrigin(c.get("registry"), acting, origin, serviceBinding), showOrigin);
   });
   app.openapi(list, async (c) => {
-    const page = await listOrigins(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
+    const { limit, cursor, ...filter } = c.req.valid("query");
+    const page = await listOrigins(c.get("registry"), filter, pageRequest({ limit, cursor }, isCreatedKey));
     return c.json(pageBody(page, showOrigin), 200);
   });
   app.openapi(read, async (c) => {

@@ -25,6 +25,7 @@ import {
   pageOf,
   pageRequest,
   problems,
+  queryWord,
   Reason,
   ReviewerId,
 } from "./shapes.ts";
@@ -59,12 +60,14 @@ const Key = z
   )
   .openapi({ description: "sigstore: both are compared exactly with the certificate." });
 
+const REVIEWER_STATUSES = ["active", "retired", "revoked"] as const;
+
 const ReviewerBody = z
   .object({
     id: ReviewerId,
     attester: z.string(),
     key: Key,
-    status: z.enum(["active", "retired", "revoked"]),
+    status: z.enum(REVIEWER_STATUSES),
     registeredAt: Moment.openapi({
       description:
         "What was signed on an earlier UTC day does not count, nor a Sigstore bundle that a log saw before this moment.",
@@ -123,7 +126,7 @@ const list = adminRoute({
   path: "/reviewers",
   tags,
   summary: "List reviewers, registered earliest first",
-  request: { query: PageQuery },
+  request: { query: PageQuery.extend({ status: queryWord("status", REVIEWER_STATUSES) }) },
   responses: { 200: json("A page of reviewers.", pageOf("ReviewerPage", ReviewerBody)), ...problems },
 });
 
@@ -174,7 +177,8 @@ export function addReviewerRoutes(app: OpenAPIHono<AdminEnv>): void {
     return created(c, (acting) => createReviewer(c.get("registry"), acting, wanted), showReviewer);
   });
   app.openapi(list, async (c) => {
-    const page = await listReviewers(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
+    const { status, ...query } = c.req.valid("query");
+    const page = await listReviewers(c.get("registry"), status, pageRequest(query, isCreatedKey));
     return c.json(pageBody(page, showReviewer), 200);
   });
   app.openapi(read, async (c) => {

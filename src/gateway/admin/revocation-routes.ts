@@ -20,6 +20,7 @@ import {
   pageOf,
   pageRequest,
   problems,
+  queryWord,
   Reason,
   RevocationId,
 } from "./shapes.ts";
@@ -68,7 +69,9 @@ const list = adminRoute({
   path: "/revocations",
   tags,
   summary: "List revocations, newest first, lifted ones included",
-  request: { query: PageQuery },
+  request: {
+    query: PageQuery.extend({ inForce: queryWord("inForce", ["true", "false"], "false: only lifted ones.") }),
+  },
   responses: { 200: json("A page of revocations.", pageOf("RevocationPage", RevocationBody)), ...problems },
 });
 
@@ -100,7 +103,9 @@ export function addRevocationRoutes(app: OpenAPIHono<AdminEnv>): void {
     return created(c, (acting) => createRevocation(c.get("registry"), acting, wanted), showRevocation);
   });
   app.openapi(list, async (c) => {
-    const page = await listRevocations(c.get("registry"), pageRequest(c.req.valid("query"), isCreatedKey));
+    const { inForce, ...query } = c.req.valid("query");
+    const wanted = inForce === undefined ? undefined : inForce === "true";
+    const page = await listRevocations(c.get("registry"), wanted, pageRequest(query, isCreatedKey));
     return c.json(pageBody(page, showRevocation), 200);
   });
   app.openapi(read, async (c) =>

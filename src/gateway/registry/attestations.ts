@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { type Attestation, attestationEntry } from "../../core/attestation/attestation.ts";
 import { type CalendarDate, calendarDateOf } from "../../core/attestation/calendar-date.ts";
 import { identified } from "../../core/attestation/read.ts";
@@ -9,7 +9,7 @@ import { mutate } from "./audit.ts";
 import { type Acting, type Registry, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { NEXT_POLICY_VERSION } from "./origins.ts";
-import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
+import { type CreatedKey, isAfter, type Page, type PageRequest, toPage } from "./page.ts";
 import { attestations, origins, revocations } from "./schema.ts";
 
 /**
@@ -142,22 +142,56 @@ export async function attestationsOf(
   return Promise.all(rows.map(toStored));
 }
 
-/** Stored earliest first. @param origin `null`: of all origins. */
-export async function listAttestations(
+/** All of what is given must hold. */
+export interface AttestationFilter {
+  readonly origin?: CanonicalOrigin | undefined;
+  readonly toolSha256?: string | undefined;
+  readonly attester?: string | undefined;
+  /** The last day of those wanted is an earlier one. */
+  readonly expiresBefore?: string | undefined;
+}
+
+/** Position in a list ordered by the last day, then id. */
+export type ExpiryKey = readonly [validUntil: string, id: string];
+
+/** Stored earliest first. */
+export function listAttestations(
   registry: Registry,
-  origin: CanonicalOrigin | null,
-  { limit, after }: PageRequest<CreatedKey>,
+  filter: AttestationFilter,
+  request: PageRequest<CreatedKey>,
+): Promise<Page<StoredAttestation>> {
+  return listBy(registry, filter, request, attestations.storedAt, (row): CreatedKey => [row.storedAt, row.id]);
+}
+
+/** The ones that expire first. */
+export function listAttestationsByExpiry(
+  registry: Registry,
+  filter: AttestationFilter,
+  request: PageRequest<ExpiryKey>,
+): Promise<Page<StoredAttestation>> {
+  return listBy(registry, filter, request, attestations.validUntil, (row): ExpiryKey => [row.validUntil, row.id]);
+}
+
+async function listBy<Key extends readonly [number | string, string]>(
+  registry: Registry,
+  { origin, toolSha256, attester, expiresBefore }: AttestationFilter,
+  { limit, after }: PageRequest<Key>,
+  column: typeof attestations.storedAt | typeof attestations.validUntil,
+  keyOf: (row: typeof attestations.$inferSelect) => Key,
 ): Promise<Page<StoredAttestation>> {
   const rows = await selectStored(registry)
     .where(
       and(
-        origin === null ? undefined : eq(attestations.origin, origin),
-        after === null ? undefined : sql`(${attestations.storedAt}, ${attestations.id}) > (${after[0]}, ${after[1]})`,
+        origin === undefined ? undefined : eq(attestations.origin, origin),
+        toolSha256 === undefined ? undefined : eq(attestations.toolSha256, toolSha256),
+        attester === undefined ? undefined : eq(attestations.attester, attester),
+        expiresBefore === undefined ? undefined : lt(attestations.validUntil, expiresBefore),
+        isAfter(column, attestations.id, after),
       ),
     )
-    .orderBy(asc(attestations.storedAt), asc(attestations.id))
+    .orderBy(asc(column), asc(attestations.id))
     .limit(limit + 1);
-  const page = toPage(rows, limit, ({ row }): CreatedKey => [row.storedAt, row.id]);
+  const page = toPage(rows, limit, ({ row }) => keyOf(row));
   return { items: await Promise.all(page.items.map(toStored)), nextCursor: page.nextCursor };
 }
 

@@ -1,11 +1,10 @@
-import { desc, lt } from "drizzle-orm";
+import { desc } from "drizzle-orm";
 import { canonicalJson } from "../../core/canonical-json.ts";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Acting, Registry, Statement } from "./database.ts";
 import { BatchFailed, isStatementAtFault } from "./database-failure.ts";
 import { RegistryError } from "./errors.ts";
-import { type Page, type PageRequest, toPage } from "./page.ts";
 import { auditLog } from "./schema.ts";
 
 /** `prev_hash` of the first row. */
@@ -143,15 +142,4 @@ function lostTheRace(error: unknown): boolean {
 function backOff(attempt: number): Promise<void> {
   const ceiling = Math.min(MAX_BACKOFF_MS, 4 * 2 ** attempt);
   return new Promise((resolve) => setTimeout(resolve, Math.random() * ceiling));
-}
-
-/** Newest first. The cursor's key is the row number. */
-export async function listAudit(registry: Registry, request: PageRequest<number>): Promise<Page<AuditRow>> {
-  const rows = await registry
-    .select()
-    .from(auditLog)
-    .where(request.after === null ? undefined : lt(auditLog.seq, request.after))
-    .orderBy(desc(auditLog.seq))
-    .limit(request.limit + 1);
-  return toPage(rows, request.limit, (row) => row.seq);
 }

@@ -1,10 +1,10 @@
-import { asc, eq, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type { JsonObject } from "../../core/json.ts";
 import { mutate } from "./audit.ts";
 import { type Acting, type Registry, type Statement, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
-import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
+import { type CreatedKey, holds, isAfter, type Page, type PageRequest, toPage } from "./page.ts";
 import { clientOrigins, clients, origins } from "./schema.ts";
 
 type ClientRow = typeof clients.$inferSelect;
@@ -126,19 +126,25 @@ export async function getClient(registry: Registry, id: string): Promise<Client>
   return client as Client;
 }
 
-/** Oldest first. */
-export async function listClients(registry: Registry, request: PageRequest<CreatedKey>): Promise<Page<Client>> {
+/** Oldest first. @param filter all of what is given must hold; `q`: part of the name. */
+export async function listClients(
+  registry: Registry,
+  { status, q }: { readonly status?: ClientStatus | undefined; readonly q?: string | undefined },
+  { limit, after }: PageRequest<CreatedKey>,
+): Promise<Page<Client>> {
   const rows = await registry
     .select()
     .from(clients)
     .where(
-      request.after === null
-        ? undefined
-        : sql`(${clients.createdAt}, ${clients.id}) > (${request.after[0]}, ${request.after[1]})`,
+      and(
+        status === undefined ? undefined : eq(clients.status, status),
+        holds(clients.name, q),
+        isAfter(clients.createdAt, clients.id, after),
+      ),
     )
     .orderBy(asc(clients.createdAt), asc(clients.id))
-    .limit(request.limit + 1);
-  const page = toPage(rows, request.limit, (row): CreatedKey => [row.createdAt, row.id]);
+    .limit(limit + 1);
+  const page = toPage(rows, limit, (row): CreatedKey => [row.createdAt, row.id]);
   return { items: await withGrants(registry, page.items), nextCursor: page.nextCursor };
 }
 

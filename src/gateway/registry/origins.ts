@@ -1,11 +1,11 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, sql } from "drizzle-orm";
 import type { Json } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { type AuditAction, mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
-import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
+import { type CreatedKey, holds, isAfter, type Page, type PageRequest, toPage } from "./page.ts";
 import { origins } from "./schema.ts";
 
 export type OriginRow = typeof origins.$inferSelect;
@@ -69,19 +69,25 @@ export async function getOrigin(registry: Registry, id: string): Promise<OriginR
   return row;
 }
 
-/** Oldest first. */
-export async function listOrigins(registry: Registry, request: PageRequest<CreatedKey>): Promise<Page<OriginRow>> {
+/** Oldest first. @param filter all of what is given must hold; `q`: part of the address. */
+export async function listOrigins(
+  registry: Registry,
+  { status, q }: { readonly status?: OriginStatus | undefined; readonly q?: string | undefined },
+  { limit, after }: PageRequest<CreatedKey>,
+): Promise<Page<OriginRow>> {
   const rows = await registry
     .select()
     .from(origins)
     .where(
-      request.after === null
-        ? undefined
-        : sql`(${origins.createdAt}, ${origins.id}) > (${request.after[0]}, ${request.after[1]})`,
+      and(
+        status === undefined ? undefined : eq(origins.status, status),
+        holds(origins.origin, q),
+        isAfter(origins.createdAt, origins.id, after),
+      ),
     )
     .orderBy(asc(origins.createdAt), asc(origins.id))
-    .limit(request.limit + 1);
-  return toPage(rows, request.limit, (row): CreatedKey => [row.createdAt, row.id]);
+    .limit(limit + 1);
+  return toPage(rows, limit, (row): CreatedKey => [row.createdAt, row.id]);
 }
 
 /** @throws RegistryError `bad_state` where this step does not start from the row's status. */

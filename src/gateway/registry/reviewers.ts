@@ -1,10 +1,10 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import type { Reviewer, ReviewerKey } from "../../core/attestation/reviewer.ts";
 import { mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
-import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
+import { type CreatedKey, isAfter, type Page, type PageRequest, toPage } from "./page.ts";
 import { reviewers } from "./schema.ts";
 import { nextTrustVersion } from "./trust-version.ts";
 
@@ -130,19 +130,26 @@ export async function getReviewer(registry: Registry, id: string): Promise<Regis
   return toRegistered(row);
 }
 
-/** Registered earliest first. */
+/** Registered earliest first. @param status `undefined`: all. */
 export async function listReviewers(
   registry: Registry,
+  status: RegisteredReviewer["status"] | undefined,
   { limit, after }: PageRequest<CreatedKey>,
 ): Promise<Page<RegisteredReviewer>> {
   const rows = await registry
     .select()
     .from(reviewers)
-    .where(after === null ? undefined : sql`(${reviewers.registeredAt}, ${reviewers.id}) > (${after[0]}, ${after[1]})`)
+    .where(and(isOfStatus(status), isAfter(reviewers.registeredAt, reviewers.id, after)))
     .orderBy(asc(reviewers.registeredAt), asc(reviewers.id))
     .limit(limit + 1);
   const page = toPage(rows, limit, (row): CreatedKey => [row.registeredAt, row.id]);
   return { items: page.items.map(toRegistered), nextCursor: page.nextCursor };
+}
+
+function isOfStatus(status: RegisteredReviewer["status"] | undefined): SQL | undefined {
+  if (status === undefined) return undefined;
+  if (status === "revoked") return isNotNull(reviewers.revokedAt);
+  return and(isNull(reviewers.revokedAt), (status === "retired" ? isNotNull : isNull)(reviewers.retiredAt));
 }
 
 export function toReviewer(row: ReviewerRow): Reviewer {

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { mutate } from "./audit.ts";
 import { type Acting, type Registry, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
@@ -63,15 +63,21 @@ export async function getRevocation(registry: Registry, id: string): Promise<Rev
   return row;
 }
 
-/** Newest first, lifted ones included. */
+/** Newest first. @param inForce `undefined`: lifted ones too. */
 export async function listRevocations(
   registry: Registry,
+  inForce: boolean | undefined,
   { limit, after }: PageRequest<CreatedKey>,
 ): Promise<Page<Revocation>> {
   const rows = await registry
     .select()
     .from(revocations)
-    .where(after === null ? undefined : sql`(${revocations.revokedAt}, ${revocations.id}) < (${after[0]}, ${after[1]})`)
+    .where(
+      and(
+        inForce === undefined ? undefined : (inForce ? isNull : isNotNull)(revocations.liftedAt),
+        after === null ? undefined : sql`(${revocations.revokedAt}, ${revocations.id}) < (${after[0]}, ${after[1]})`,
+      ),
+    )
     .orderBy(desc(revocations.revokedAt), desc(revocations.id))
     .limit(limit + 1);
   return toPage(rows, limit, (row): CreatedKey => [row.revokedAt, row.id]);

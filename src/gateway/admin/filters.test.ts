@@ -1,0 +1,138 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { call, freshDatabase, newClient, newOperator, register, testEnv } from "./fixture.ts";
+
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+  await freshDatabase();
+  ids.a = await register("https://a.example");
+  ids.b = await register("https://b.example/Base_100");
+  await call("POST", `/origins/${ids.b}/revoke`, { reason: "gone" });
+  ids.desk = await newClient("Support Desk");
+  ids.shop = await newClient("shop");
+  await call("PATCH", `/clients/${ids.shop}`, { status: "suspended" });
+  const { token, id } = await newOperator("admin");
+  ids.ada = id;
+  await call("POST", "/revocations", { kind: "hash", subject: "a".repeat(64), reason: "bad" }, { token });
+  ids.lifted = (await call("POST", "/revocations", { kind: "hash", subject: "b".repeat(64), reason: "bad" })).body.id;
+  await call("POST", `/revocations/${ids.lifted}/lift`, { reason: "good" });
+  const insert = testEnv.DB.prepare(
+    `INSERT INTO attestations (id, origin, skill, tool_sha256, attester, signed_on, valid_until, entry, stored_at, stored_by)
+     VALUES (?1, ?2, ?1, ?3, ?4, '2026-01-01', ?5, '{"signature":"x"}', ?6, 'x')`,
+  );
+  await testEnv.DB.batch([
+    insert.bind("1", "https://a.example", "a".repeat(64), "human:ada", "2026-12-03", 1),
+    insert.bind("2", "https://a.example", "b".repeat(64), "human:bob", "2026-12-01", 2),
+    insert.bind("3", "https://b.example", "a".repeat(64), "human:ada", "2026-12-02", 3),
+  ]);
+});
+
+const list = async (path: string) => {
+  const { status, body } = await call("GET", path);
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body.items;
+};
+
+describe("filters", () => {
+  it.each([
+    ["/origins?status=pending", () => [ids.a]],
+    ["/origins?q=BASE_", () => [ids.b]],
+    ["/origins?q=%25", () => []],
+    ["/origins?q=example&status=active", () => []],
+    ["/clients?status=suspended", () => [ids.shop]],
+    ["/clients?q=support%20d", () => [ids.desk]],
+    ["/clients?q='%20OR%201", () => []],
+    ["/revocations?inForce=false", () => [ids.lifted]],
+  ])("%s", async (path, wanted) => {
+    expect((await list(path)).map(({ id }: { id: string }) => id)).toEqual(wanted());
+  });
+
+  it("of revocations in force, and of reviewers by status", async () => {
+    expect((await list("/revocations?inForce=true")).map(({ subject }: { subject: string }) => subject)).toEqual([
+      "a".repeat(64),
+    ]);
+    for (const status of ["active", "retired", "revoked"])
+      expect(await list(`/reviewers?status=${status}`)).toEqual([]);
+  });
+
+  it("of attestations, and their order by the last day over pages", async () => {
+    const firsts = (items: { skill: string }[]) => items.map(({ skill }) => skill).join("");
+    expect(firsts(await list("/attestations?sort=stored"))).toBe("123");
+    expect(firsts(await list("/attestations?sort=expiry"))).toBe("231");
+    expect(firsts(await list("/attestations?expiresBefore=2026-12-03"))).toBe("23");
+    expect(firsts(await list("/attestations?attester=human:ada&sort=expiry"))).toBe("31");
+    expect(firsts(await list(`/attestations?toolSha256=${"a".repeat(64)}&origin=https://a.example`))).toBe("1");
+    const first = (await call("GET", "/attestations?sort=expiry&limit=2")).body;
+    expect(firsts(await list(`/attestations?sort=expiry&limit=2&cursor=${first.nextCursor}`))).toBe("1");
+    const otherOrder = await call("GET", `/attestations?sort=stored&cursor=${first.nextCursor}`);
+    expect(otherOrder.body).toMatchObject({ code: "bad_request", errors: [{ field: "cursor" }] });
+  });
+
+  it.each([
+    ["/origins?status=gone", "status"],
+    ["/origins?q=", "q"],
+    ["/origins?q=a&q=b", "q"],
+    ["/attestations?expiresBefore=2026-02-30", "expiresBefore"],
+    ["/attestations?sort=name", "sort"],
+    ["/revocations?inForce=1", "inForce"],
+    ["/audit?from=yesterday", "from"],
+    ["/audit?to=99999999999999999", "to"],
+    ["/audit.ndjson?limit=5", "limit"],
+  ])("[code:bad_request] %s", async (path, field) => {
+    expect((await call("GET", path)).body).toMatchObject({ code: "bad_request", errors: [{ field }] });
+  });
+});
+
+describe("the audit log", () => {
+  const actions = async (query: string) =>
+    (await list(`/audit?${query}`)).map(({ action }: { action: string }) => action);
+
+  it("is filtered by actor, action, subject and time", async () => {
+    expect(await actions(`actor=${ids.ada}`)).toEqual(["revocation.create"]);
+    expect(await actions("action=client.update")).toEqual(["client.update"]);
+    expect(await actions("action=client")).toEqual(["client.update", "client.create", "client.create"]);
+    expect(await actions("action=clien")).toEqual([]);
+    expect(await actions(`subject=${ids.b}`)).toEqual(["origin.revoke", "origin.create"]);
+    const { at } = (await call("GET", "/audit/1")).body;
+    expect((await actions(`from=${at}`)).length).toBe((await actions("")).length);
+    expect(await actions(`to=${at - 1}`)).toEqual([]);
+  });
+
+  it("[code:not_found] has an address for every row", async () => {
+    const [newest] = await list("/audit?limit=1");
+    const { body, headers } = await call("GET", `/audit/${newest.seq}`);
+    expect(body).toEqual(newest);
+    expect(headers.get("ETag")).not.toBeNull();
+    for (const seq of [newest.seq + 1, "0", "01", "-1", "x", "1e1", "9".repeat(30)]) {
+      expect((await call("GET", `/audit/${seq}`)).body.code).toBe("not_found");
+    }
+    expect((await call("GET", "/audit/verify")).body.status).toBe("intact");
+  });
+
+  it("is exported as one row a line, oldest first, with the same filters", async () => {
+    const { body, headers } = await call("GET", "/audit.ndjson");
+    expect(headers.get("Content-Type")).toBe("application/x-ndjson; charset=utf-8");
+    const rows = body
+      .trimEnd()
+      .split("\n")
+      .map((line: string) => JSON.parse(line));
+    expect(rows).toEqual((await list("/audit?limit=200")).reverse());
+    const only = (await call("GET", `/audit.ndjson?subject=${ids.b}`)).body;
+    expect(only.trimEnd().split("\n").length).toBe(2);
+    expect((await call("GET", "/audit.ndjson?actor=nobody")).body).toBeNull();
+  });
+
+  it("is exported over the bound of rows in memory", async () => {
+    const insert = testEnv.DB.prepare(
+      `INSERT INTO audit_log (seq, at, actor, action, subject, detail, request_id, prev_hash, hash)
+       SELECT 10000 + value, 1, 'bulk', 'x', 'x', '{}', 'x', 'p' || value, 'h' FROM json_each(?)`,
+    );
+    await insert.bind(JSON.stringify(Array.from({ length: 1_203 }, (_, i) => i))).run();
+    const { body } = await call("GET", "/audit.ndjson?actor=bulk");
+    const seqs = body
+      .trimEnd()
+      .split("\n")
+      .map((line: string) => JSON.parse(line).seq);
+    expect(seqs).toEqual(Array.from({ length: 1_203 }, (_, i) => 10_000 + i));
+  });
+});

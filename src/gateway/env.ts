@@ -235,6 +235,26 @@ const SETTINGS = z.object({
 /** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS.shape);
 
+/** Settings whose values nobody is shown. */
+const SECRETS: ReadonlySet<string> = new Set(["ADMIN_TOKEN"]);
+
+/** Every setting as it stands, in order of name; of a secret whether it is set. Only of an environment that is understood. */
+export function effectiveSettings(env: Env): { name: string; value: string | number; isDefault: boolean }[] {
+  return Object.entries(SETTINGS.shape)
+    .map(([name, schema]) => {
+      const given = env[name];
+      const value = given ?? asGiven(schema.parse(undefined));
+      if (SECRETS.has(name)) return { name, value: value === "" ? "" : "set", isDefault: value === "" };
+      return { name, value: typeof value === "number" ? value : String(value), isDefault: given === undefined };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** A default as it would stand in wrangler.toml. Lists are empty by default. */
+function asGiven(value: unknown): string | number {
+  return typeof value === "string" || typeof value === "number" ? value : "";
+}
+
 const parsed = new WeakMap<object, SettingsResult>();
 
 /**

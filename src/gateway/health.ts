@@ -44,7 +44,8 @@ export async function readyz(c: Context<GatewayContext>): Promise<Response> {
   return c.json({ status: ready ? "ready" : "not_ready", parts }, ready ? 200 : 503, headers);
 }
 
-async function readiness(env: Env): Promise<Readiness> {
+/** Whether each part could serve a call; asked again after a second at the earliest. */
+export async function readiness(env: Env): Promise<Readiness> {
   const memory = memories.get(env) ?? { parts: null, at: 0, startedAt: 0 };
   memories.set(env, memory);
   // Waits by its own timer for the round another request began: the platform cancels whoever awaits another request's promise.

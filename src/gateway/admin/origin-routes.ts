@@ -15,6 +15,7 @@ import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
 import { activateProbed, type Prober, probeAndRecord } from "./probe.ts";
 import { ProbeBody } from "./probe-shape.ts";
+import { streamProbe, wantsStream } from "./probe-stream.ts";
 import { Problem } from "./problem.ts";
 import { registrableOrigins } from "./registrable.ts";
 import { adminRoute } from "./roles.ts";
@@ -90,6 +91,11 @@ const Suspension = z.strictObject({ reason: Reason.optional() }).openapi("Suspen
 
 const tags = ["origins"];
 
+const PROBE_CONTENT = {
+  "application/json": { schema: ProbeBody },
+  "text/event-stream": { schema: z.string() },
+};
+
 const create = adminRoute({
   role: "reviewer",
   creates: true,
@@ -143,9 +149,9 @@ const probe = adminRoute({
   tags,
   summary: "Discover the origin now",
   description:
-    "Reads the origin afresh and records the hashes seen. A discovery that fails is a result too: 200 with `error` set and no skills; then what was probed before stays. Problems: `not_found`, `bad_state` (revoked).",
+    "Reads the origin afresh and records the hashes seen. A discovery that fails is a result too: 200 with `error` set and no skills; then what was probed before stays. With `Accept: text/event-stream` the answer is a stream of `fetch` (url, status, bytes, ms, code), `hash` (scope, name, file, ok, expected, actual) and `rejected` as they come, and at the end `result` with that very body, or `problem`. Problems: `not_found`, `bad_state` (revoked).",
   request: { params: ofOrigin },
-  responses: { 200: json("What was found, or why nothing was.", ProbeBody), ...problems },
+  responses: { 200: { description: "What was found, or why nothing was.", content: PROBE_CONTENT }, ...problems },
 });
 
 const activate = adminRoute({
@@ -212,7 +218,11 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
     const wanted = c.req.valid("json");
     return step(c, c.req.valid("param").id, (registry, acting, id) => updateOrigin(registry, acting, id, wanted));
   });
-  app.openapi(probe, async (c) => c.json(await probeAndRecord(c, prober, c.req.valid("param").id), 200));
+  app.openapi(probe, async (c) => {
+    const { id } = c.req.valid("param");
+    if (wantsStream(c)) return streamProbe(c, prober, id);
+    return c.json(await probeAndRecord(c, prober, id), 200);
+  });
   app.openapi(activate, (c) => {
     const reviewed = c.req.valid("json").probedAt ?? null;
     return step(c, c.req.valid("param").id, (_, acting, id) => activateProbed(c, prober, acting, id, reviewed));

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { RejectionBody } from "./rejection-shape.ts";
 import { Moment, OriginId } from "./shapes.ts";
 import { SkillState } from "./skill-shape.ts";
 
@@ -68,15 +69,7 @@ export const ProbeBody = z
         description:
           "What became of /.well-known/agent-skills/index.json: read, absent, or the code of what is odd about it; null where the origin could not be discovered.",
       }),
-    rejected: z.array(
-      z.object({
-        scope: Scope,
-        name: z.string(),
-        subject: z.enum(["skill", "recipe", "memory", "index", "attestations"]),
-        code: z.string().openapi({ example: "hash_mismatch" }),
-        message: z.string(),
-      }),
-    ),
+    rejected: z.array(RejectionBody),
     prose: z.array(z.object({ name: z.string(), description: z.string(), reason: z.string() })),
     memories: z.array(
       z.object({

@@ -1,6 +1,6 @@
 import { type Evidence, isAbout, type JudgedSkill, type Judgement } from "../../core/attestation/verdict.ts";
-import type { Rejection } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
+import type { Watcher } from "../durable/origin-hub.ts";
 import { attestationsOf } from "../registry/attestations.ts";
 import type { Acting, Registry } from "../registry/database.ts";
 import { activateOrigin, recordFailedProbe, recordProbe, requireProbeable } from "../registry/onboarding.ts";
@@ -12,6 +12,7 @@ import { type AdminContext, actingNow } from "./environment.ts";
 import { judge } from "./judging.ts";
 import type { ProbeAnswer } from "./probe-shape.ts";
 import { Problem } from "./problem.ts";
+import { showRejection } from "./rejection-shape.ts";
 
 /** Discovers an origin now, whatever is cached. */
 export type Prober = typeof probeOrigin;
@@ -23,12 +24,17 @@ export const PROBE_FRESH_MS = 15 * 60_000;
  * Probes an origin and records what was seen. A failing publisher is an answer with `error`, not a problem.
  * @throws RegistryError `not_found`, `bad_state` (revoked).
  */
-export async function probeAndRecord(c: AdminContext, prober: Prober, id: string): Promise<ProbeAnswer> {
+export async function probeAndRecord(
+  c: AdminContext,
+  prober: Prober,
+  id: string,
+  watch: Watcher | null = null,
+): Promise<ProbeAnswer> {
   const registry = c.get("registry");
   const before = await getOrigin(registry, id);
   requireProbeable(before);
   // Rows hold what parseOrigin returned.
-  const found = await prober(c.env, before.origin as CanonicalOrigin);
+  const found = await prober(c.env, before.origin as CanonicalOrigin, watch);
   if (!found.ok) {
     const { code, message, rejected } = found;
     const row = await recordFailedProbe(registry, actingNow(c), id, code);
@@ -178,10 +184,6 @@ function emptyAnswer({ id, origin, probedAt }: OriginRow): ProbeAnswer {
     attestations: 0,
     strayAttestations: [],
   };
-}
-
-function showRejection({ scope, name, subject, code, message }: Rejection) {
-  return { scope, name, subject, code, message };
 }
 
 type VersionKey = Pick<SkillVersion, "scope" | "name" | "toolSha256">;

@@ -5,34 +5,30 @@ import { EDGES_MS, HOUR_MS, percentile } from "../usage/usage-counters.ts";
 import type { AdminEnv } from "./environment.ts";
 import { Problem } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
-import { ClientId, json, Moment, OriginId, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+import {
+  ClientId,
+  json,
+  Moment,
+  OriginId,
+  PageQuery,
+  pageBody,
+  pageOf,
+  pageRequest,
+  problems,
+  queryMoment,
+  queryText,
+  queryWord,
+} from "./shapes.ts";
 
 const DAY_MS = 24 * HOUR_MS;
 const MAX_DAYS = 92;
-const MOMENT_SENTENCE = "must be epoch milliseconds";
-
-const moment = (name: string, description: string) =>
-  z
-    .string({ error: MOMENT_SENTENCE })
-    .regex(/^(0|[1-9]\d{0,14})$/, { error: MOMENT_SENTENCE })
-    .transform(Number)
-    .optional()
-    .openapi({ param: { name, in: "query" }, type: "integer", description });
-
 const UsageQuery = PageQuery.extend({
-  from: moment("from", "Default: a day before `to`. Whole hours (UTC) are summed."),
-  to: moment("to", `Default: now. At most ${MAX_DAYS} days after \`from\`.`),
-  by: z
-    .enum(USAGE_GROUPS, { error: `must be one of ${USAGE_GROUPS.join(", ")}` })
-    .optional()
-    .openapi({ param: { name: "by", in: "query" }, default: "hour" }),
+  from: queryMoment("from", "Default: a day before `to`. Whole hours (UTC) are summed."),
+  to: queryMoment("to", `Default: now. At most ${MAX_DAYS} days after \`from\`.`),
+  by: queryWord("by", USAGE_GROUPS, "Default: hour."),
   client: ClientId.optional().openapi({ param: { name: "client", in: "query" } }),
   origin: OriginId.optional().openapi({ param: { name: "origin", in: "query" } }),
-  tool: z
-    .string()
-    .max(128)
-    .optional()
-    .openapi({ param: { name: "tool", in: "query" }, description: "Public name." }),
+  tool: queryText("tool", 128, "Public name."),
 });
 
 const EDGES = EDGES_MS.join(", ");

@@ -10,6 +10,9 @@ const WAITING_BYTES = 256 * 1_024;
 const RETRY_MS = 2_000;
 const HEADERS = { "Content-Type": "text/event-stream", "Cache-Control": "no-store" };
 
+/** The life of the object that gave it, and its number. */
+const EVENT_ID = /^([0-9a-f]{8})-(\d{1,15})$/;
+
 const encoder = new TextEncoder();
 
 interface KeptEvent {
@@ -70,9 +73,9 @@ export class LiveFeed extends DurableObject<Env> {
   /** What a stream starts with: what its reader missed, or that it must look at everything again. */
   #beginning(lastEventId: string | null): string {
     const start = `retry: ${RETRY_MS}\n`;
-    const [life, seen] = lastEventId?.split("-") ?? [];
+    const [, life, seen] = EVENT_ID.exec(lastEventId ?? "") ?? [];
     const missed = this.#published - Number(seen);
-    const isKept = life === this.#life && /^\d{1,15}$/.test(seen ?? "") && missed >= 0 && missed <= this.#kept.length;
+    const isKept = life === this.#life && missed >= 0 && missed <= this.#kept.length;
     if (lastEventId === null || isKept) {
       const texts = lastEventId === null || missed === 0 ? [] : this.#kept.slice(-missed).map(({ text }) => text);
       return start + [...texts, this.#write(this.#published, "ready", {})].join("");

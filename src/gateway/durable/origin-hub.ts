@@ -362,13 +362,11 @@ export class OriginHub extends DurableObject<Env> {
     }
   }
 
-  /** In a turn of its own: no caller waits until it is written. */
+  /** Written together with what the discovery brought. */
   #note(origin: CanonicalOrigin, outcome: DiscoveryOutcome): void {
     const at = Date.now();
-    const noted = scheduler.wait(0).then(async () => {
-      if (this.#history.note(outcome, at)) await publishLive(this.env, { type: "discovery", at, origin, ...outcome });
-    });
-    this.ctx.waitUntil(noted);
+    if (!this.#history.note(outcome, at)) return;
+    this.ctx.waitUntil(publishLive(this.env, { type: "discovery", at, origin, ...outcome }));
   }
 
   /** @param ms from now. An origin of which nothing is held is asked only for callers. */

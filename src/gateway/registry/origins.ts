@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, sql } from "drizzle-orm";
 import type { Json } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { type AuditAction, mutate } from "./audit.ts";
@@ -88,6 +88,31 @@ export async function listOrigins(
     .orderBy(asc(origins.createdAt), asc(origins.id))
     .limit(limit + 1);
   return toPage(rows, limit, (row): CreatedKey => [row.createdAt, row.id]);
+}
+
+/** How many origins there are, by status. */
+export async function countOrigins(registry: Registry): Promise<Record<OriginStatus, number>> {
+  const rows = await registry.select({ status: origins.status, n: count() }).from(origins).groupBy(origins.status);
+  return {
+    pending: 0,
+    active: 0,
+    suspended: 0,
+    revoked: 0,
+    ...Object.fromEntries(rows.map(({ status, n }) => [status, n])),
+  };
+}
+
+/** Active origins, those called last first. */
+export async function latestCalled(
+  registry: Registry,
+  limit: number,
+): Promise<readonly Pick<OriginRow, "id" | "origin">[]> {
+  return registry
+    .select({ id: origins.id, origin: origins.origin })
+    .from(origins)
+    .where(eq(origins.status, "active"))
+    .orderBy(desc(origins.lastCalledAt), asc(origins.id))
+    .limit(limit);
 }
 
 /** @throws RegistryError `bad_state` where this step does not start from the row's status. */

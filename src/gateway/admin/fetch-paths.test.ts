@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { fetchPaths, MAX_PATHS } from "./fetch-paths.ts";
+
+it.each([
+  ["host.fetchOrigin('/a')", ["/a"], true],
+  ['host.fetchOrigin( "/a", { method: "POST" }); fetchOrigin(`/b`)', ["/a", "/b"], true],
+  ["host.fetchOrigin('/a'); host.fetchOrigin('/a')", ["/a"], true],
+  ["host.fetchOrigin('/a?q=' + q)", ["/a?q=…"], false],
+  ["host.fetchOrigin(`/a/$".concat("{id}`)"), ["/a/$".concat("{id}…")], false],
+  ["host.fetchOrigin(path)", [], false],
+  ["host.fetchOrigin('/a\\x62')", [], false],
+  ["host.fetchOrigin('/a", [], false],
+  [`host.fetchOrigin('/${"a".repeat(300)}')`, [], false],
+  ["const x = 1;", [], true],
+])("%s names %j", (source, paths, complete) => {
+  expect(fetchPaths(source)).toEqual({ paths, complete });
+});
+
+it("names 20 places of a script at most, in bounded time", () => {
+  const many = Array.from({ length: 100_000 }, (_, i) => `fetchOrigin('/${i}')`).join(";");
+  const { paths, complete } = fetchPaths(many);
+  expect([paths.length, complete]).toEqual([MAX_PATHS, false]);
+});

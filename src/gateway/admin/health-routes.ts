@@ -1,0 +1,108 @@
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { VERSION } from "../../core/version.ts";
+import { withDeadline } from "../deadline.ts";
+import type { HubStatus } from "../durable/origin-hub.ts";
+import { type Env, effectiveSettings } from "../env.ts";
+import { countOrigins, latestCalled } from "../registry/origins.ts";
+import { hubStatus } from "../releases/hub-client.ts";
+import type { AdminEnv } from "./environment.ts";
+import { adminRoute } from "./roles.ts";
+import { json, Moment, OriginId, problems } from "./shapes.ts";
+
+/** Active origins whose hubs are asked, those called last. */
+const MAX_ASKED = 50;
+/** Hubs asked at once. */
+const BATCH = 10;
+const HUB_TIMEOUT_MS = 2_000;
+
+const State = z.enum(["ok", "failed"]);
+
+const HealthBody = z
+  .object({
+    status: z.enum(["ready", "not_ready"]),
+    parts: z.object({ settings: State, database: State, rate_limiter: State, origin_hub: State, sandbox: State }),
+    version: z.string(),
+    origins: z.object({ pending: z.int(), active: z.int(), suspended: z.int(), revoked: z.int() }),
+    asked: z.int().openapi({ description: `Active origins whose hubs were asked: the ${MAX_ASKED} called last.` }),
+    failing: z
+      .array(
+        z.object({
+          id: OriginId,
+          origin: z.string(),
+          fetchedAt: Moment.nullable().openapi({ description: "Of what is served meanwhile; null: nothing is." }),
+          failure: z
+            .object({ at: Moment, code: z.string(), message: z.string() })
+            .nullable()
+            .openapi({ description: "Of the last discovery; null: the hub itself does not answer." }),
+        }),
+      )
+      .openapi({ description: "Those of them whose last discovery failed." }),
+  })
+  .openapi("Health");
+
+const PolicyBody = z
+  .object({
+    items: z.array(
+      z.object({
+        name: z.string(),
+        value: z.union([z.string(), z.number()]).openapi({ description: "Of a secret: `set`, or empty." }),
+        isDefault: z.boolean(),
+      }),
+    ),
+  })
+  .openapi("Policy");
+
+const health = adminRoute({
+  role: "viewer",
+  method: "get",
+  path: "/health",
+  tags: ["health"],
+  summary: "How the gateway and its origins fare",
+  responses: { 200: json("Each part, and the origins that fail.", HealthBody), ...problems },
+});
+
+const policy = adminRoute({
+  role: "viewer",
+  method: "get",
+  path: "/policy",
+  tags: ["health"],
+  summary: "The settings in force",
+  description: "Those of the deployment, by their names in wrangler.toml. No secret is shown.",
+  responses: { 200: json("Every setting, in order of name.", PolicyBody), ...problems },
+});
+
+export function addHealthRoutes(app: OpenAPIHono<AdminEnv>): void {
+  app.openapi(health, async (c) => {
+    const registry = c.get("registry");
+    // It loads the sandbox's WebAssembly, which whoever only reads this API's document need not be able to.
+    const { readiness } = await import("../health.ts");
+    const [parts, origins, latest] = await Promise.all([
+      readiness(c.env),
+      countOrigins(registry),
+      latestCalled(registry, MAX_ASKED),
+    ]);
+    const failing: z.infer<typeof HealthBody>["failing"] = [];
+    for (let start = 0; start < latest.length; start += BATCH) {
+      const batch = latest.slice(start, start + BATCH);
+      const statuses = await Promise.all(batch.map(({ origin }) => statusOf(c.env, origin as CanonicalOrigin)));
+      for (const [i, { id, origin }] of batch.entries()) {
+        const found = statuses[i];
+        if (found === undefined || found?.failure === null) continue;
+        failing.push({ id, origin, fetchedAt: found?.fetchedAt ?? null, failure: found?.failure ?? null });
+      }
+    }
+    const status = Object.values(parts).every((state) => state === "ok") ? ("ready" as const) : ("not_ready" as const);
+    return c.json({ status, parts: { ...parts }, version: VERSION, origins, asked: latest.length, failing }, 200);
+  });
+  app.openapi(policy, (c) => c.json({ items: effectiveSettings(c.env) }, 200));
+}
+
+/** `null`: the hub does not answer. */
+async function statusOf(env: Env, origin: CanonicalOrigin): Promise<HubStatus | null> {
+  try {
+    return await withDeadline(hubStatus(env, origin), HUB_TIMEOUT_MS);
+  } catch {
+    return null;
+  }
+}

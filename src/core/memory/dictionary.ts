@@ -4,6 +4,10 @@ import { type HashSeed, newHashSeed } from "./tokens.ts";
 const MAX_WORD = 4_096;
 
 const LEAST_WORDS = 1_024;
+/** A dictionary that begins with more room than it needs costs more than one that grows. */
+const MOST_EXPECTED_WORDS = 65_536;
+/** Words that {@link Dictionary.touch} takes at once. */
+export const WORDS_AT_ONCE = 256;
 
 /** Numbers of a word's record, where its characters begin and end, and two that are the builder's. */
 const RECORD = 4;
@@ -24,10 +28,20 @@ export class Dictionary {
   readonly seed: HashSeed = newHashSeed();
   #count = 0;
   /** UTF-16 of all words, one after the other. */
-  #units = new Uint16Array(8 * LEAST_WORDS);
-  #records = new Uint32Array(RECORD * LEAST_WORDS);
+  #units: Uint16Array<ArrayBuffer>;
+  #records: Uint32Array<ArrayBuffer>;
   /** Open addressing; at most half of the slots are taken. */
-  #slots = new Int32Array(SLOT * 2 * LEAST_WORDS);
+  #slots: Int32Array<ArrayBuffer>;
+  readonly #touched = new Int32Array(WORDS_AT_ONCE);
+
+  /** @param expected words, about: it grows where there are more. */
+  constructor(expected = 0) {
+    let words = LEAST_WORDS;
+    while (words < expected && words < MOST_EXPECTED_WORDS) words *= 2;
+    this.#units = new Uint16Array(8 * words);
+    this.#records = new Uint32Array(RECORD * words);
+    this.#slots = new Int32Array(SLOT * 2 * words);
+  }
 
   get size(): number {
     return this.#count;
@@ -36,6 +50,21 @@ export class Dictionary {
   /** Bytes in use; {@link trim} gives back what is held beyond them. */
   get bytes(): number {
     return 2 * this.#unitCount + 4 * RECORD * this.#count + this.#slots.byteLength;
+  }
+
+  /**
+   * Reads what {@link intern} is about to read for words of these hashes. Most of its time goes into waiting for memory, one word after
+   * the other; here no read waits for another one, so that the waits overlap.
+   *
+   * @param count at most {@link WORDS_AT_ONCE}.
+   */
+  touch(hashes: Int32Array, count: number): void {
+    const [slots, records, units, touched] = [this.#slots, this.#records, this.#units, this.#touched];
+    const mask = slots.length - 1;
+    for (let n = 0; n < count; n++) touched[n] = slots[(SLOT * (hashes[n] as number)) & mask] as number;
+    // A slot that is free leads to the first record.
+    for (let n = 0; n < count; n++) touched[n] = records[RECORD * (Math.max(touched[n] as number, 1) - 1)] as number;
+    for (let n = 0; n < count; n++) touched[n] = units[touched[n] as number] as number;
   }
 
   /** Number of a word, which is part of `text`; -1 when it is not known. */
@@ -67,6 +96,9 @@ export class Dictionary {
   trim(): void {
     this.#units = this.#units.slice(0, this.#unitCount);
     this.#records = this.#records.slice(0, RECORD * this.#count);
+    let words = LEAST_WORDS;
+    while (words < this.#count) words *= 2;
+    if (SLOT * 2 * words < this.#slots.length) this.#moveSlots(SLOT * 2 * words);
   }
 
   get #unitCount(): number {
@@ -84,7 +116,7 @@ export class Dictionary {
     this.#records[record + START] = start;
     this.#records[record + END] = end;
     this.#count += 1;
-    if (2 * SLOT * this.#count > this.#slots.length) this.#enlargeSlots();
+    if (2 * SLOT * this.#count > this.#slots.length) this.#moveSlots(2 * this.#slots.length);
     place(this.#slots, word + 1, hash);
     return word;
   }
@@ -97,9 +129,9 @@ export class Dictionary {
     return true;
   }
 
-  #enlargeSlots(): void {
+  #moveSlots(length: number): void {
     const before = this.#slots;
-    this.#slots = new Int32Array(2 * before.length);
+    this.#slots = new Int32Array(length);
     for (let slot = 0; slot < before.length; slot += SLOT) {
       if (before[slot] !== 0) place(this.#slots, before[slot] as number, before[slot + 1] as number);
     }

@@ -1,4 +1,4 @@
-import { CHUNKS, Dictionary, enlarged, LATEST } from "./dictionary.ts";
+import { CHUNKS, Dictionary, enlarged, LATEST, WORDS_AT_ONCE } from "./dictionary.ts";
 import { MemoryIndex } from "./memory-index.ts";
 import { readSnapshot, type SnapshotChunk } from "./snapshot.ts";
 import { SnapshotError } from "./snapshot-error.ts";
@@ -6,6 +6,9 @@ import { eachToken } from "./tokens.ts";
 
 /** Most bytes of one index, and of all that an isolate keeps. A snapshot of 4 MiB of prose makes 8 to 10 MiB. */
 export const MAX_INDEX_BYTES = 16 * 1024 * 1024;
+
+/** Bytes of a snapshot for each word that is new in it, about: prose of 4 MiB has 60,000. */
+const BYTES_PER_WORD = 64;
 
 /** Code points of a chunk's content that a hit shows. */
 const SHOWN_CODE_POINTS = 200;
@@ -37,7 +40,7 @@ export function* buildIndex(snapshot: Uint8Array): Generator<number, MemoryIndex
 }
 
 class IndexBuilder {
-  readonly #words = new Dictionary();
+  readonly #words: Dictionary;
   readonly #encoder = new TextEncoder();
   readonly #ids: string[] = [];
   #idBytes = 0;
@@ -49,9 +52,14 @@ class IndexBuilder {
   #postingWords: Uint32Array<ArrayBuffer>;
   #postingCounts: Uint32Array<ArrayBuffer>;
   #postingEnds = new Uint32Array(1_024);
+  // Words on their way into the dictionary: where they stand in the text, and their hashes.
+  readonly #froms = new Int32Array(WORDS_AT_ONCE);
+  readonly #tos = new Int32Array(WORDS_AT_ONCE);
+  readonly #hashes = new Int32Array(WORDS_AT_ONCE);
 
   /** @param snapshotBytes lets arrays begin at about the size that they will need: growing them costs more than filling them. */
   constructor(snapshotBytes: number) {
+    this.#words = new Dictionary(snapshotBytes / BYTES_PER_WORD);
     this.#shown = new Uint8Array(1_024 + (snapshotBytes >> 1));
     this.#postingWords = new Uint32Array(1_024 + (snapshotBytes >> 3));
     this.#postingCounts = new Uint32Array(1_024 + (snapshotBytes >> 3));
@@ -123,33 +131,53 @@ class IndexBuilder {
   }
 
   #addWords(number: number, texts: readonly string[]): void {
-    const words = this.#words;
+    const [froms, tos, hashes] = [this.#froms, this.#tos, this.#hashes];
     const begin = this.#postings;
-    let postings = begin;
     let length = 0;
     for (const text of texts) {
-      this.#reservePostings(postings + (text.length >> 1) + 1);
-      const [postingWords, postingCounts] = [this.#postingWords, this.#postingCounts];
-      eachToken(text, words.seed, (lower, from, to, hash) => {
+      this.#reservePostings(this.#postings + (text.length >> 1) + 1);
+      let waiting = 0;
+      let lower = "";
+      eachToken(text, this.#words.seed, (lowered, from, to, hash) => {
+        lower = lowered;
+        froms[waiting] = from;
+        tos[waiting] = to;
+        hashes[waiting] = hash;
+        waiting += 1;
         length += 1;
-        const word = words.intern(lower, from, to, hash);
-        if (word < 0) return;
-        const latest = words.get(word, LATEST);
-        const chunks = words.get(word, CHUNKS);
-        if (chunks !== 0 && latest >= begin) {
-          postingCounts[latest] = (postingCounts[latest] as number) + 1;
-          return;
-        }
-        words.set(word, LATEST, postings);
-        words.set(word, CHUNKS, chunks + 1);
-        postingWords[postings] = word;
-        postingCounts[postings] = 1;
-        postings += 1;
+        if (waiting < WORDS_AT_ONCE) return;
+        this.#addPostings(lower, waiting, begin);
+        waiting = 0;
       });
+      this.#addPostings(lower, waiting, begin);
     }
     this.#lengths[number] = length;
+    this.#postingEnds[number] = this.#postings;
+  }
+
+  /** @param begin where the postings of the chunk begin: a word that has one from there on is counted up. */
+  #addPostings(lower: string, count: number, begin: number): void {
+    const words = this.#words;
+    const [froms, tos, hashes] = [this.#froms, this.#tos, this.#hashes];
+    const [postingWords, postingCounts] = [this.#postingWords, this.#postingCounts];
+    let postings = this.#postings;
+    words.touch(hashes, count);
+    for (let n = 0; n < count; n++) {
+      const word = words.intern(lower, froms[n] as number, tos[n] as number, hashes[n] as number);
+      if (word < 0) continue;
+      const latest = words.get(word, LATEST);
+      const chunks = words.get(word, CHUNKS);
+      if (chunks !== 0 && latest >= begin) {
+        postingCounts[latest] = (postingCounts[latest] as number) + 1;
+        continue;
+      }
+      words.set(word, LATEST, postings);
+      words.set(word, CHUNKS, chunks + 1);
+      postingWords[postings] = word;
+      postingCounts[postings] = 1;
+      postings += 1;
+    }
     this.#postings = postings;
-    this.#postingEnds[number] = postings;
   }
 
   /** Between two words there is at least one other character. */
@@ -173,6 +201,9 @@ class IndexBuilder {
 }
 
 function snippetOf(content: string): string {
+  const head = content.slice(0, SHOWN_CODE_POINTS);
+  // Without the first half of a pair every code unit is a code point.
+  if (!/[\ud800-\udbff]/.test(head)) return head.length < content.length ? `${head}…` : content;
   let end = 0;
   for (let points = 0; points < SHOWN_CODE_POINTS && end < content.length; points++) {
     end += (content.codePointAt(end) as number) > 0xffff ? 2 : 1;

@@ -17,37 +17,34 @@ export interface Publication {
   readonly memories: readonly ReleaseMemory[];
 }
 
-/** A text that differs where publications do. */
-export function publicationText({ listed, attestations, memories }: Publication): string {
-  return JSON.stringify([
-    listedText(listed),
-    attestations.map(({ id }) => id),
-    memories.map(({ bytes: _, ...row }) => row),
-  ]);
-}
-
-/** Replaces what is kept of the origin's last publication; bytes that nothing needs any more are removed. */
-export async function keepPublication(
+/** Replaces what is kept of the lines and attestations that the origin last published. */
+export async function keepListed(
   registry: Registry,
   originId: string,
-  { listed, attestations, memories }: Publication,
+  { listed, attestations }: Omit<Publication, "memories">,
 ): Promise<void> {
-  const before = await registry
-    .select({ sha256: publishedMemories.sha256 })
-    .from(publishedMemories)
-    .where(eq(publishedMemories.originId, originId));
-  await writeArtifacts(registry, new Map(memories.map(({ sha256, bytes }) => [sha256, bytes])));
   const row = {
-    listed: listedText(listed),
+    listed: JSON.stringify(listed.map(({ scope, name }) => [scope ?? "", name])),
     attestations: JSON.stringify(attestations.map(attestationEntry)),
   };
+  await registry
+    .insert(publications)
+    .values({ originId, ...row })
+    .onConflictDoUpdate({ target: publications.originId, set: row });
+}
+
+/** Replaces what is kept of its memories; bytes that nothing needs any more are removed. */
+export async function keepMemories(
+  registry: Registry,
+  originId: string,
+  memories: Publication["memories"],
+): Promise<void> {
+  const isOfOrigin = eq(publishedMemories.originId, originId);
+  const before = await registry.select({ sha256: publishedMemories.sha256 }).from(publishedMemories).where(isOfOrigin);
+  await writeArtifacts(registry, new Map(memories.map(({ sha256, bytes }) => [sha256, bytes])));
   const kept = memories.map(({ scope, format, sha256 }) => ({ originId, scope: scope ?? "", format, sha256 }));
   await registry.batch([
-    registry
-      .insert(publications)
-      .values({ originId, ...row })
-      .onConflictDoUpdate({ target: publications.originId, set: row }),
-    registry.delete(publishedMemories).where(eq(publishedMemories.originId, originId)),
+    registry.delete(publishedMemories).where(isOfOrigin),
     ...(kept.length === 0 ? [] : [registry.insert(publishedMemories).values(kept)]),
   ]);
   await removeUnreferenced(
@@ -84,8 +81,4 @@ export async function readPublication(registry: Registry, originId: string): Pro
     attestations,
     memories: (await Promise.all(intact)).flat(),
   };
-}
-
-function listedText(listed: readonly SkillId[]): string {
-  return JSON.stringify(listed.map(({ scope, name }) => [scope ?? "", name]));
 }

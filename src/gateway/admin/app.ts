@@ -29,6 +29,7 @@ import { addRevocationRoutes } from "./revocation-routes.ts";
 import { accessTable, requireRole } from "./roles.ts";
 import { addSessionRoutes, addSignInRoute } from "./session-routes.ts";
 import { requireOperator } from "./sign-in.ts";
+import { addSkillQueueRoute } from "./skill-queue-route.ts";
 import { addSkillRoutes } from "./skill-routes.ts";
 import { addTokenRoutes } from "./token-routes.ts";
 import { addTrustRootRoutes } from "./trust-root-routes.ts";
@@ -86,6 +87,7 @@ export function createAdminApp({
 
   addOriginRoutes(app, prober);
   addSkillRoutes(app);
+  addSkillQueueRoute(app);
   addVerdictRoutes(app);
   addReviewerRoutes(app);
   addAttestationRoutes(app);

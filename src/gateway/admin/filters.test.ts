@@ -83,6 +83,34 @@ describe("filters", () => {
   });
 });
 
+describe("the review queue", () => {
+  it("has the versions of all origins by state, those that are published now where that is asked", async () => {
+    const insert = testEnv.DB.prepare(
+      `INSERT INTO skills (origin_id, scope, name, tool_sha256, first_seen_at, last_seen_at, approved_at, rejected_at)
+       VALUES (?1, '', ?2, ?3, ?4, ?5, ?6, ?7)`,
+    );
+    const other = await register("https://c.example");
+    await testEnv.DB.batch([
+      testEnv.DB.prepare("UPDATE origins SET probed_at = 9"),
+      insert.bind(ids.a, "old", "1".repeat(64), 1, 5, null, null),
+      insert.bind(ids.a, "new", "2".repeat(64), 2, 9, null, null),
+      insert.bind(other, "sum", "3".repeat(64), 3, 9, null, null),
+      insert.bind(other, "good", "4".repeat(64), 4, 9, 7, null),
+      insert.bind(other, "bad", "5".repeat(64), 5, 9, null, 7),
+      // Of a revoked origin.
+      insert.bind(ids.b, "gone", "6".repeat(64), 6, 9, null, null),
+    ]);
+    const names = async (query: string) => (await list(`/skills?${query}`)).map(({ name }: { name: string }) => name);
+    expect(await names("")).toEqual(["bad", "good", "sum", "new", "old"]);
+    expect(await names("state=waiting")).toEqual(["sum", "new", "old"]);
+    expect(await names("state=waiting&current=true")).toEqual(["sum", "new"]);
+    expect(await names("state=rejected")).toEqual(["bad"]);
+    const first = (await call("GET", "/skills?state=waiting&limit=1")).body;
+    expect(first.items).toMatchObject([{ originId: other, origin: "https://c.example", state: "waiting" }]);
+    expect(await names(`state=waiting&cursor=${first.nextCursor}`)).toEqual(["new", "old"]);
+  });
+});
+
 describe("the audit log", () => {
   const actions = async (query: string) =>
     (await list(`/audit?${query}`)).map(({ action }: { action: string }) => action);

@@ -1,0 +1,45 @@
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { listQueue, type QueueKey } from "../registry/skill-queue.ts";
+import type { AdminEnv } from "./environment.ts";
+import { adminRoute } from "./roles.ts";
+import { json, OriginId, PageQuery, pageBody, pageOf, pageRequest, problems, queryWord } from "./shapes.ts";
+import { SkillVersionBody, showVersion } from "./skill-shape.ts";
+
+const QueuedVersionBody = SkillVersionBody.extend({ originId: OriginId, origin: z.string() }).openapi("QueuedVersion");
+
+const list = adminRoute({
+  role: "viewer",
+  method: "get",
+  path: "/skills",
+  tags: ["skills"],
+  summary: "List skill versions of all origins, first seen latest first",
+  description: "Revoked origins are left out. With `state=waiting&current=true`: what there is to review.",
+  request: {
+    query: PageQuery.extend({
+      state: queryWord("state", ["approved", "rejected", "waiting"]),
+      current: queryWord("current", ["true"], "Only what the latest probe of its origin saw."),
+    }),
+  },
+  responses: { 200: json("A page of skill versions.", pageOf("QueuedVersionPage", QueuedVersionBody)), ...problems },
+});
+
+export function addSkillQueueRoute(app: OpenAPIHono<AdminEnv>): void {
+  app.openapi(list, async (c) => {
+    const { state, current, ...query } = c.req.valid("query");
+    const filter = { state, isCurrent: current === "true" };
+    const page = await listQueue(c.get("registry"), filter, pageRequest(query, isQueueKey));
+    return c.json(
+      pageBody(page, ({ origin, originId, ...version }) => ({ ...showVersion(version), originId, origin })),
+      200,
+    );
+  });
+}
+
+function isQueueKey(key: unknown): key is QueueKey {
+  return (
+    Array.isArray(key) &&
+    key.length === 5 &&
+    Number.isSafeInteger(key[0]) &&
+    key.slice(1).every((part) => typeof part === "string")
+  );
+}

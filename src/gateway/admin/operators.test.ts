@@ -138,4 +138,17 @@ describe("retiring ADMIN_TOKEN", () => {
       204,
     );
   });
+
+  it("[code:last_admin] holds also where two admins suspend each other at the same time", async () => {
+    const [ada, bob] = [await newOperator("admin"), await newOperator("admin")];
+    await call("POST", "/bootstrap/retire", undefined, { token: ada.token });
+    const suspend = (id: string, token: string) =>
+      call("PATCH", `/operators/${id}`, { status: "suspended" }, { token });
+    const answers = await Promise.all([suspend(bob.id, ada.token), suspend(ada.id, bob.token)]);
+    const statuses = answers.map(({ status }) => status).sort();
+    // The second may come too late even to be heard.
+    expect([JSON.stringify([200, 401]), JSON.stringify([200, 409])]).toContain(JSON.stringify(statuses));
+    const left = await testEnv.DB.prepare("SELECT count(*) AS n FROM operators WHERE status = 'active'").first("n");
+    expect(left).toBe(1);
+  });
 });

@@ -1,5 +1,5 @@
 import type { Catalog, CatalogSkill } from "./catalog.ts";
-import type { UnverifiedRecipes } from "./discovery/release.ts";
+import type { ReleaseSkill, UnverifiedRecipes } from "./discovery/release.ts";
 import { createFetchOrigin } from "./fetch/fetch-origin.ts";
 import type { OriginFetcher } from "./fetch/origin-fetch.ts";
 import { decodeUtf8, type Sha256Hex } from "./integrity.ts";
@@ -11,7 +11,7 @@ import type { MemoryIndexes } from "./memory/memory-indexes.ts";
 import { createMemorySearch } from "./memory/memory-search.ts";
 import type { Capabilities } from "./sandbox/capabilities.ts";
 import type { GuestErrorCode } from "./sandbox/outcome.ts";
-import type { Sandbox, Tenant } from "./sandbox/sandbox.ts";
+import type { Sandbox, Tenant, Tool } from "./sandbox/sandbox.ts";
 import { type CompiledSchema, compileSchema } from "./schema/compile.ts";
 import { SchemaError } from "./schema/schema-error.ts";
 import { type Evaluation, validateValue } from "./schema/validate.ts";
@@ -26,6 +26,9 @@ import {
   servedRecipes,
 } from "./serve-recipes.ts";
 import { GUIDE_TOOL, type ToolDefinition } from "./skill.ts";
+
+/** How long a client may keep the lists, milliseconds. */
+const DEFAULT_TTL_MS = 15_000;
 
 /** One finished tool call, for the log. Neither arguments nor results are in it. */
 export interface CallReport {
@@ -64,7 +67,7 @@ export interface ProviderOptions {
   readonly unverifiedRecipes?: UnverifiedRecipes;
   /** How long a client may keep the lists, milliseconds. Default: the 15 s in which a release is fresh. */
   readonly ttlMs?: number;
-  readonly onCall?: (report: CallReport) => void;
+  onCall?(report: CallReport): void;
   /** Epoch milliseconds, for the duration in reports. */
   readonly now?: () => number;
 }
@@ -81,33 +84,54 @@ export interface ProviderOptions {
  * `callTool` rejects with `PoolExhausted` when no sandbox came free.
  */
 export function createProvider(catalog: Catalog, options: ProviderOptions): Provider {
-  const { serverInfo, ttlMs = 15_000, unverifiedRecipes = "withhold" } = options;
-  const contents = contentsOf(catalog, unverifiedRecipes);
-  return {
-    serverInfo,
-    get tools() {
-      contents.tools ??= listTools(catalog, contents);
-      return contents.tools;
-    },
-    get resources() {
-      contents.resources ??= [...contents.recipes.values()].map(listRecipe);
-      return contents.resources;
-    },
-    resourceTemplates: [],
-    ttlMs,
-    async callTool(name, args, context) {
-      if (name === GUIDE_TOOL && contents.guide) return reportGuide(options, contents.recipes, args);
-      const entry = contents.skills.get(name);
-      if (entry === undefined) return toolError(`Unknown tool: ${name}`);
-      const runtime = createRuntime(catalog, entry.skill.scope, options, context);
-      return report(options, entry, () => callSkill(runtime, entry, args, context));
-    },
-    async readResource(uri) {
-      const recipe = contents.recipes.get(uri);
-      return recipe === undefined ? null : [readRecipe(recipe)];
-    },
-  };
+  return new CatalogProvider(catalog, options);
 }
+
+/** One is made for each request: what does not depend on it is kept by the catalog. */
+class CatalogProvider implements Provider {
+  readonly serverInfo: Provider["serverInfo"];
+  readonly ttlMs: number;
+  readonly resourceTemplates = NO_TEMPLATES;
+  readonly #catalog: Catalog;
+  readonly #options: ProviderOptions;
+  readonly #contents: CatalogContents;
+
+  constructor(catalog: Catalog, options: ProviderOptions) {
+    this.serverInfo = options.serverInfo;
+    this.ttlMs = options.ttlMs ?? DEFAULT_TTL_MS;
+    this.#catalog = catalog;
+    this.#options = options;
+    this.#contents = contentsOf(catalog, options.unverifiedRecipes ?? "withhold");
+  }
+
+  get tools(): readonly ListedTool[] {
+    const contents = this.#contents;
+    contents.tools ??= listTools(this.#catalog, contents);
+    return contents.tools;
+  }
+
+  get resources(): readonly ListedResource[] {
+    const contents = this.#contents;
+    contents.resources ??= [...contents.recipes.values()].map(listRecipe);
+    return contents.resources;
+  }
+
+  async callTool(name: string, args: JsonObject, context: CallContext): Promise<ToolResult> {
+    const { guide, recipes, skills } = this.#contents;
+    if (name === GUIDE_TOOL && guide) return reportGuide(this.#options, recipes, args);
+    const entry = skills.get(name);
+    if (entry === undefined) return toolError(`Unknown tool: ${name}`);
+    const runtime = createRuntime(this.#catalog, entry.skill.scope, this.#options, context);
+    return callAndReport(this.#options, runtime, entry, args, context);
+  }
+
+  async readResource(uri: string): ReturnType<Provider["readResource"]> {
+    const recipe = this.#contents.recipes.get(uri);
+    return recipe === undefined ? null : [readRecipe(recipe)];
+  }
+}
+
+const NO_TEMPLATES: Provider["resourceTemplates"] = [];
 
 /** What every provider of a catalog shares: providers are made for each request, catalogs for each release. */
 interface CatalogContents {
@@ -147,9 +171,9 @@ function listTools({ skills }: Catalog, { recipes, guide }: CatalogContents): re
 }
 
 /** The guide costs no gas and never waits. */
-function reportGuide({ onCall }: ProviderOptions, recipes: CatalogContents["recipes"], args: JsonObject): ToolResult {
+function reportGuide(options: ProviderOptions, recipes: CatalogContents["recipes"], args: JsonObject): ToolResult {
   const { code, result } = callGuide(recipes, args);
-  onCall?.({ tool: GUIDE_TOOL, toolSha256: null, code, gasUsed: 0, durationMs: 0 });
+  options.onCall?.({ tool: GUIDE_TOOL, toolSha256: null, code, gasUsed: 0, durationMs: 0 });
   return result;
 }
 
@@ -186,22 +210,27 @@ interface Answer {
   readonly gasUsed: number;
 }
 
-async function report(
-  { onCall, now = Date.now }: ProviderOptions,
-  { skill }: CatalogSkill,
-  call: () => Promise<Answer>,
+async function callAndReport(
+  options: ProviderOptions,
+  runtime: Runtime,
+  entry: CatalogSkill,
+  args: JsonObject,
+  context: CallContext,
 ): Promise<ToolResult> {
+  const { publicName: tool, toolSha256 } = entry.skill;
+  const now = options.now ?? Date.now;
   const begin = now();
-  let code: CallReportCode = "unavailable";
-  let gasUsed = 0;
+  let answer: Answer | null = null;
   try {
-    const answer = await call();
-    ({ code, gasUsed } = answer);
+    answer = await callSkill(runtime, entry, args, context);
     return answer.result;
   } finally {
-    onCall?.({ tool: skill.publicName, toolSha256: skill.toolSha256, code, gasUsed, durationMs: now() - begin });
+    const { code, gasUsed } = answer ?? UNAVAILABLE;
+    options.onCall?.({ tool, toolSha256, code, gasUsed, durationMs: now() - begin });
   }
 }
+
+const UNAVAILABLE = { code: "unavailable", gasUsed: 0 } as const;
 
 async function callSkill(
   { sandbox, tenant, capabilities }: Runtime,
@@ -213,20 +242,13 @@ async function callSkill(
   const where: Evaluation = { sandbox, tenant, signal };
   const schemas = compiledSchemas(skill.definition);
   if (!schemas.ok) return { result: toolError(schemas.message), code: "unusable_schema", gasUsed: 0 };
-  const input = await validateValue(schemas.input, args, where);
+  const validating = validateValue(schemas.input, args, where);
+  const input = validating instanceof Promise ? await validating : validating;
   if (input.violation !== null) {
     const message = `Invalid arguments${at(input.violation.path)}: ${input.violation.message}`;
     return { result: toolError(message), code: "invalid_arguments", gasUsed: input.gasUsed };
   }
-  const tool = {
-    sha256: skill.toolSha256,
-    name: skill.name,
-    // Decoded only when no image of the loaded skill is at hand.
-    get source() {
-      return decodeUtf8(skill.source);
-    },
-  };
-  const outcome = await sandbox.call(tool, args, capabilities, { signal, tenant });
+  const outcome = await sandbox.call(new SkillScript(skill), args, capabilities, { signal, tenant });
   let gasUsed = input.gasUsed + outcome.gasUsed;
   if (!outcome.ok) return { result: toolError(outcome.message), code: outcome.code, gasUsed };
   const { value } = outcome;
@@ -238,6 +260,23 @@ async function callSkill(
     return { result: toolError(message), code: "invalid_result", gasUsed };
   }
   return { result: toolResult(value, listTool(entry).outputSchema ?? null, era), code: "ok", gasUsed };
+}
+
+/** The script as the sandbox takes it: decoded only when no image of the loaded skill is at hand. */
+class SkillScript implements Tool {
+  readonly sha256: Sha256Hex;
+  readonly name: string;
+  readonly #bytes: Uint8Array;
+
+  constructor({ toolSha256, name, source }: ReleaseSkill) {
+    this.sha256 = toolSha256;
+    this.name = name;
+    this.#bytes = source;
+  }
+
+  get source(): string {
+    return decodeUtf8(this.#bytes);
+  }
 }
 
 /** Most characters of a JSON Pointer in a sentence: a key of the arguments may be a megabyte long. */

@@ -29,7 +29,7 @@ import {
   requireSettings,
   trackRequest,
 } from "./request-context.ts";
-import { inOrder, type Step } from "./steps.ts";
+import { inOrder, type Step, timed } from "./steps.ts";
 import { welcome } from "./welcome.ts";
 
 const ADMIN_API = "/admin/api/v1";
@@ -45,24 +45,30 @@ export function createApp(): Hono<GatewayContext> {
       findSettings,
       browserOrigins,
       requirePost,
-      authenticate,
-      limitCalls,
-      readMessage,
+      timed("auth", authenticate),
+      timed("limiter", limitCalls),
+      timed("body", readMessage),
       limitGas,
       chooseOrigin,
-      requireGrant,
+      timed("policy", requireGrant),
       limitOrigin,
-      fetchRelease,
+      timed("release", fetchRelease),
       admitSkills,
-      serveMcp,
+      timed("serve", serveMcp),
     ),
   );
-  const others = createOtherRoutes();
-  app.notFound((c) => others.fetch(c.req.raw, c.env, c.executionCtx));
+  let others: Hono<GatewayContext> | null = null;
+  app.notFound((c) => {
+    others ??= createOtherRoutes();
+    return others.fetch(c.req.raw, c.env, c.executionCtx);
+  });
   return app;
 }
 
-/** What is not called a thousand times a second goes through middleware. */
+/**
+ * What is not called a thousand times a second goes through middleware, and is made when it is first asked for: the admin API's routes take
+ * time to make, and each collection of garbage looks at all that is there.
+ */
 function createOtherRoutes(): Hono<GatewayContext> {
   const app = new Hono<GatewayContext>();
   app.onError((error, c) => (isAdminApi(c.req.path) ? answerProblem(error, c) : answerError(error, c)));

@@ -1,5 +1,5 @@
 /** The timed steps of an MCP request. */
-export type Step = "auth" | "limiter" | "body" | "policy" | "release" | "sandbox" | "serve";
+export type TimedStep = "auth" | "limiter" | "body" | "policy" | "release" | "sandbox" | "serve";
 
 /**
  * The one structured line that a request leaves in the log. It says who called what and how it ended, and never holds a token, an
@@ -25,37 +25,15 @@ export class RequestLog {
   readonly #requestId: string;
   readonly #httpMethod: string;
   readonly #startedAt = Date.now();
-  readonly #steps: Partial<Record<Step, number>> = {};
+  readonly #steps: Partial<Record<TimedStep, number>> = {};
 
   constructor(requestId: string, httpMethod: string) {
     this.#requestId = requestId;
     this.#httpMethod = httpMethod;
   }
 
-  /** Runs a step and notes how long it took, also when it throws. */
-  time<T>(step: Step, work: () => Promise<T>): Promise<T>;
-  time<T>(step: Step, work: () => T | Promise<T>): T | Promise<T>;
-  time<T>(step: Step, work: () => T | Promise<T>): T | Promise<T> {
-    const startedAt = Date.now();
-    let result: T | Promise<T> | undefined;
-    try {
-      result = work();
-    } finally {
-      if (!(result instanceof Promise)) this.#steps[step] = Date.now() - startedAt;
-    }
-    return result instanceof Promise ? this.#timeRest(step, startedAt, result) : result;
-  }
-
-  async #timeRest<T>(step: Step, startedAt: number, result: Promise<T>): Promise<T> {
-    try {
-      return await result;
-    } finally {
-      this.#steps[step] = Date.now() - startedAt;
-    }
-  }
-
-  /** Notes how long something inside a step took, milliseconds. */
-  took(step: Step, ms: number): void {
+  /** Notes how long a step took, or something inside of one, milliseconds. */
+  took(step: TimedStep, ms: number): void {
     this.#steps[step] = ms;
   }
 

@@ -7,6 +7,8 @@ export class LruCache<K, V> {
   readonly #weigh: (value: V) => number;
   readonly #entries = new Map<K, { readonly value: V; readonly weight: number }>();
   #weight = 0;
+  /** Used last: what is used again and again need not be moved to the end each time. */
+  #newest: { readonly key: K } | null = null;
 
   constructor(capacity: number, weigh: (value: V) => number = () => 1) {
     this.#capacity = capacity;
@@ -16,8 +18,11 @@ export class LruCache<K, V> {
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    if (this.#newest?.key !== key) {
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+      this.#newest = { key };
+    }
     return entry.value;
   }
 
@@ -26,6 +31,7 @@ export class LruCache<K, V> {
     const weight = this.#weigh(value);
     if (weight > this.#capacity) return;
     this.#entries.set(key, { value, weight });
+    this.#newest = { key };
     this.#weight += weight;
     for (const oldest of this.#entries.keys()) {
       if (this.#weight <= this.#capacity) break;
@@ -38,11 +44,13 @@ export class LruCache<K, V> {
     if (entry === undefined) return;
     this.#entries.delete(key);
     this.#weight -= entry.weight;
+    if (this.#newest?.key === key) this.#newest = null;
   }
 
   clear(): void {
     this.#entries.clear();
     this.#weight = 0;
+    this.#newest = null;
   }
 
   get size(): number {

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { RPC, type RpcFailure } from "../core/mcp/errors.ts";
 import { type Message, parseMessage } from "../core/mcp/framing.ts";
-import { errorResponse, type HttpAnswer, serveMessage } from "../core/mcp/http.ts";
+import { errorResponse, type HttpAnswer, type ServeOptions, serveMessage } from "../core/mcp/http.ts";
 import type { Provider } from "../core/mcp/provider.ts";
 import { PoolExhausted } from "../core/sandbox/outcome.ts";
 import { completeAnswer } from "./answer-headers.ts";
@@ -46,17 +46,33 @@ export function loggedMethod(message: Message): string {
 
 /** Answers a message with what one client sees of one origin. A modern client that disconnects aborts its call (`request.signal`). */
 export function answerJsonRpc(c: Context<GatewayContext>, provider: Provider): Promise<Response> {
-  const { raw } = c.req;
-  return serveMessage(c.get("message"), {
-    headers: raw.headers,
-    provider,
-    // Asked for by modern clients' calls alone: the platform makes it when it is first looked at.
-    get signal() {
-      return raw.signal;
-    },
-    describeError: (error) => describe(error, c.get("log")),
-    respond: respondWith(c),
-  });
+  return serveMessage(c.get("message"), new Serving(c, provider));
+}
+
+/** A class, as every host of the MCP core's that is made for each request: closures would lose their compiled code again and again. */
+class Serving implements ServeOptions {
+  readonly headers: Headers;
+  readonly provider: Provider;
+  readonly #c: Context<GatewayContext>;
+
+  constructor(c: Context<GatewayContext>, provider: Provider) {
+    this.headers = c.req.raw.headers;
+    this.provider = provider;
+    this.#c = c;
+  }
+
+  /** Asked for by modern clients' calls alone: the platform makes it when it is first looked at. */
+  get signal(): AbortSignal {
+    return this.#c.req.raw.signal;
+  }
+
+  describeError(error: unknown): RpcFailure {
+    return describe(error, this.#c.get("log"));
+  }
+
+  respond({ status, body, headers }: HttpAnswer): Response {
+    return completeAnswer(this.#c, body, status, headers);
+  }
 }
 
 function respondWith(c: Context<GatewayContext>): (answer: HttpAnswer) => Response {

@@ -1,14 +1,14 @@
 import type { Context } from "hono";
 import { admit, mayUse, type Policy } from "../core/catalog.ts";
+import type { UnverifiedRecipes } from "../core/discovery/release.ts";
 import type { Message } from "../core/mcp/framing.ts";
 import { traceParent } from "../core/mcp/trace-context.ts";
-import type { CallReport } from "../core/serve.ts";
-import { createProvider } from "../core/serve.ts";
+import { type CallReport, createProvider, type ProviderOptions } from "../core/serve.ts";
 import { VERSION } from "../core/version.ts";
 import { attestationsHeader, whyNone } from "./admitted.ts";
 import { confirmClient } from "./auth/authenticate.ts";
 import { rateHeaders, takeCall, takeOriginCall } from "./auth/limit.ts";
-import { policyOf } from "./auth/policy.ts";
+import { type OriginPolicy, policyOf } from "./auth/policy.ts";
 import { GatewayError } from "./errors.ts";
 import { clientGas } from "./fair-shares/client-gas.ts";
 import type { RequestLog } from "./log.ts";
@@ -18,7 +18,7 @@ import { originOfRequest } from "./mcp-origin.ts";
 import { memoryIndexes } from "./memory-indexes.ts";
 import { isCallDue, noteCall } from "./releases/last-called.ts";
 import { publisherFetch } from "./releases/publisher-fetch.ts";
-import { releases } from "./releases/release-cache.ts";
+import { type Found, releases } from "./releases/release-cache.ts";
 import { type GatewayContext, moment } from "./request-context.ts";
 import { sandboxFor } from "./sandbox.ts";
 import type { Step } from "./steps.ts";
@@ -28,16 +28,15 @@ const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION };
 
 /** Counts the call against the client's limits. Every authenticated POST counts, whatever becomes of it. */
 export const limitCalls: Step = (c) => {
-  const report = (rate: Parameters<typeof rateHeaders>[0]) => {
+  return takeCall(c.env, c.get("client"), (rate) => {
     c.get("answerHeaders").push(...rateHeaders(rate, Date.now()));
-  };
-  return c.get("log").time("limiter", () => takeCall(c.env, c.get("client"), report));
+  });
 };
 
 /** Reads the body and, in it, the message. From here on refusals carry the message's id. */
 export const readMessage: Step = async (c) => {
   checkMcpHeaders(c.req.raw.headers);
-  const text = await c.get("log").time("body", () => readJsonText(c.req.raw, c.get("settings").maxBodyBytes));
+  const text = await readJsonText(c.req.raw, c.get("settings").maxBodyBytes);
   const message = readJsonRpc(c, text);
   if (message instanceof Response) return message;
   c.set("message", message);
@@ -68,16 +67,24 @@ export const chooseOrigin: Step = (c) => {
 };
 
 /** Lets the client through to origins that are active and granted to it; to all others it is told the same thing. */
-export const requireGrant: Step = async (c) => {
-  await c.get("log").time("policy", () => findGrant(c));
+export const requireGrant: Step = (c) => {
+  const found = policyOf(c.env.DB).grantAtHand(c.get("client"), c.get("origin"), Date.now());
+  if (found === undefined) return findGrant(c).then(() => noteGranted(c));
+  keepGrant(c, found);
+  return noteGranted(c);
+};
+
+function noteGranted(c: Context<GatewayContext>): undefined {
   const { originId } = c.get("originPolicy");
   const now = Date.now();
   if (isCallDue(originId, now)) c.executionCtx.waitUntil(noteCall(c.env.DB, originId, now));
-  return undefined;
-};
+}
 
 async function findGrant(c: Context<GatewayContext>): Promise<void> {
-  const found = await policyOf(c.env.DB).grant(c.get("client"), c.get("origin"), moment(c));
+  keepGrant(c, await policyOf(c.env.DB).grant(c.get("client"), c.get("origin"), moment(c)));
+}
+
+function keepGrant(c: Context<GatewayContext>, found: OriginPolicy | null): void {
   if (found === null) throw new GatewayError("origin_forbidden");
   c.set("originPolicy", found);
 }
@@ -102,28 +109,37 @@ function calledTool(message: Message): string | null {
 }
 
 /** Gets the origin's release: from memory, or from its hub. What was decided while it waited for others counts. */
-export const fetchRelease: Step = async (c) => {
-  const log = c.get("log");
-  log.discovery = "miss";
+export const fetchRelease: Step = (c) => {
+  c.get("log").discovery = "miss";
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+  const found = releases.get(c.env, c.get("origin"), waitUntil, c.get("originPolicy").decisions.version);
+  return found instanceof Promise ? awaitRelease(c, found) : keepRelease(c, found);
+};
+
+async function awaitRelease(c: Context<GatewayContext>, finding: Promise<Found>): Promise<undefined> {
   const askedAt = Date.now();
   try {
-    const { version } = c.get("originPolicy").decisions;
-    const { state, release } = await log.time("release", () =>
-      releases.get(c.env, c.get("origin"), waitUntil, version),
-    );
-    log.discovery = state;
-    c.set("release", release);
-  } finally {
-    c.get("answerHeaders").push(["X-Gw-Discovery", log.discovery]);
+    keepRelease(c, await finding);
+  } catch (error) {
+    tellDiscovery(c);
+    throw error;
   }
-  // The clock stands still while all is in memory. A discovery may take longer than policy may be old.
+  // A discovery may take longer than policy may be old.
   if (Date.now() !== askedAt) {
     await confirmClient(c);
     await findGrant(c);
   }
-  return undefined;
-};
+}
+
+function keepRelease(c: Context<GatewayContext>, { state, release }: Found): undefined {
+  c.get("log").discovery = state;
+  c.set("release", release);
+  tellDiscovery(c);
+}
+
+function tellDiscovery(c: Context<GatewayContext>): void {
+  c.get("answerHeaders").push(["X-Gw-Discovery", c.get("log").discovery ?? "miss"]);
+}
 
 /** Admits what this client may use of the release: from here on nothing else of it exists. */
 export const admitSkills: Step = (c) => {
@@ -142,31 +158,41 @@ function keepAdmitted(c: Context<GatewayContext>, policy: Policy): undefined {
 }
 
 /** Answers the client's message with what was admitted. */
-export const serveMcp: Step = (c) => {
-  const log = c.get("log");
-  const settings = c.get("settings");
-  const { clientId } = c.get("client");
-  const provider = createProvider(c.get("catalog"), {
-    sandbox: sandboxFor(settings),
-    fetch: publisherFetch(c.env),
-    limits: settings.sandbox,
-    memories: memoryIndexes,
-    serverInfo: SERVER_INFO,
-    client: clientId,
-    forwardTrace: c.get("originPolicy").decisions.forwardTrace,
-    unverifiedRecipes: settings.unverifiedRecipes,
-    onCall: (report) => {
-      noteOutcome(log, report);
-      clientGas.charge(clientId, report.gasUsed, Date.now());
-    },
-  });
-  return log.time("serve", () => answerJsonRpc(c, provider));
-};
+export const serveMcp: Step = (c) => answerJsonRpc(c, createProvider(c.get("catalog"), new Serving(c)));
 
-function noteOutcome(log: RequestLog, { tool, toolSha256, code, gasUsed, durationMs }: CallReport): void {
-  log.tool = tool;
-  log.toolSha256 = toolSha256;
-  log.outcome = code;
-  log.gasUsed = gasUsed;
-  log.took("sandbox", durationMs);
+/**
+ * What one request's provider is made with. A class, since what closures of a request compile to is lost with every collection of garbage
+ * that finds none of them alive.
+ */
+class Serving implements ProviderOptions {
+  readonly serverInfo = SERVER_INFO;
+  readonly memories = memoryIndexes;
+  readonly sandbox: ProviderOptions["sandbox"];
+  readonly fetch: ProviderOptions["fetch"];
+  readonly limits: ProviderOptions["limits"];
+  readonly client: string;
+  readonly forwardTrace: boolean;
+  readonly unverifiedRecipes: UnverifiedRecipes;
+  readonly #log: RequestLog;
+
+  constructor(c: Context<GatewayContext>) {
+    const settings = c.get("settings");
+    this.sandbox = sandboxFor(settings);
+    this.fetch = publisherFetch(c.env);
+    this.limits = settings.sandbox;
+    this.client = c.get("client").clientId;
+    this.forwardTrace = c.get("originPolicy").decisions.forwardTrace;
+    this.unverifiedRecipes = settings.unverifiedRecipes;
+    this.#log = c.get("log");
+  }
+
+  onCall({ tool, toolSha256, code, gasUsed, durationMs }: CallReport): void {
+    const log = this.#log;
+    log.tool = tool;
+    log.toolSha256 = toolSha256;
+    log.outcome = code;
+    log.gasUsed = gasUsed;
+    log.took("sandbox", durationMs);
+    clientGas.charge(this.client, gasUsed, Date.now());
+  }
 }

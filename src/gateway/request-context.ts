@@ -98,9 +98,26 @@ export const requireSettings: GatewayMiddleware = async (c, next) => {
   await next();
 };
 
+/** A class, since closures that are made for each request lose their compiled code with every collection of garbage. */
+class RequestMoment implements PolicyMoment {
+  readonly #c: Context<GatewayContext>;
+
+  constructor(c: Context<GatewayContext>) {
+    this.#c = c;
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
+  waitUntil(work: Promise<unknown>): void {
+    this.#c.executionCtx.waitUntil(work);
+  }
+}
+
 /** Clock and background work of a request, for the caches. */
 export function moment(c: Context<GatewayContext>): PolicyMoment {
-  return { now: Date.now, waitUntil: (work) => c.executionCtx.waitUntil(work) };
+  return new RequestMoment(c);
 }
 
 /** Turns whatever a step threw into the answer. What is not a refusal of ours is told to the log alone. */

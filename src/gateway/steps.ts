@@ -1,5 +1,6 @@
 import type { Context, Handler } from "hono";
 import { addHeadersTo } from "./answer-headers.ts";
+import type { TimedStep } from "./log.ts";
 import {
   answerError,
   asksForTiming,
@@ -17,11 +18,23 @@ const MCP_ROUTE = "/mcp";
  */
 export type Step = (c: Context<GatewayContext>) => Response | undefined | Promise<Response | undefined>;
 
+interface NamedStep {
+  /** Under which the log notes its duration; `null`: it is not worth noting. */
+  readonly name: TimedStep | null;
+  readonly run: Step;
+}
+
+/** A step whose duration is noted in the log, also when it throws. */
+export function timed(name: TimedStep, run: Step): NamedStep {
+  return { name, run };
+}
+
 /**
  * Answers requests by running steps one after the other until one answers. Unlike middleware a step has nothing to do after the others, and
  * this one handler stands alone on its path: a chain of middleware costs a tenth of a request.
  */
-export function inOrder(...steps: readonly Step[]): Handler<GatewayContext> {
+export function inOrder(...parts: readonly (Step | NamedStep)[]): Handler<GatewayContext> {
+  const steps = parts.map((part) => (typeof part === "function" ? { name: null, run: part } : part));
   return async (c) => {
     beginRequest(c);
     c.get("log").route = c.req.path === MCP_ROUTE ? MCP_ROUTE : `${MCP_ROUTE}/*`;
@@ -38,11 +51,17 @@ export function inOrder(...steps: readonly Step[]): Handler<GatewayContext> {
   };
 }
 
-async function firstAnswer(c: Context<GatewayContext>, steps: readonly Step[]): Promise<Response> {
-  for (const step of steps) {
-    const result = step(c);
-    const answer = result instanceof Promise ? await result : result;
-    if (answer !== undefined) return answer;
+async function firstAnswer(c: Context<GatewayContext>, steps: readonly NamedStep[]): Promise<Response> {
+  const log = c.get("log");
+  for (const { name, run } of steps) {
+    const startedAt = Date.now();
+    try {
+      const result = run(c);
+      const answer = result instanceof Promise ? await result : result;
+      if (answer !== undefined) return answer;
+    } finally {
+      if (name !== null) log.took(name, Date.now() - startedAt);
+    }
   }
   throw new Error("No step answered.");
 }

@@ -196,7 +196,8 @@ describe("policy", () => {
     const prepare = vi.spyOn(env.DB, "prepare");
     for (let i = 0; i < 20; i++)
       expect((await callTool(mcp(origin), token, "sum_numbers", { a: i, b: 1 })).status).toBe(200);
-    expect(prepare).not.toHaveBeenCalled();
+    // The hub may still be writing down, in the background, what the origin publishes.
+    expect(prepare.mock.calls.flat().filter((sql) => !/^(?:insert|update|delete) /.test(sql))).toEqual([]);
     prepare.mockRestore();
   });
 });

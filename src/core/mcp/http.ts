@@ -18,11 +18,11 @@ export interface ServeOptions {
   readonly provider: Provider;
   /** The request's own signal, or one of the host's. It aborts modern calls; a legacy client that disconnects cancels nothing. */
   readonly signal: AbortSignal;
-  readonly describeError?: DescribeError;
+  describeError?(error: unknown): ReturnType<DescribeError>;
   /** Entries of one page of a list; 300 by default. */
   readonly pageSize?: number;
   /** Makes the HTTP answer, where the host has headers of its own to add. */
-  readonly respond?: (answer: HttpAnswer) => Response;
+  respond?(answer: HttpAnswer): Response;
 }
 
 /** An answer before it becomes a `Response`; header names are in lower case. */
@@ -69,8 +69,8 @@ export function messageId(message: Message): RequestId | null {
  * too, since a stateless server knows no other request.
  */
 export async function serveMessage(message: Message, options: ServeOptions): Promise<Response> {
-  const { headers, provider, respond = toResponse } = options;
-  if (message.kind !== "request") return respond({ status: 202, body: null, headers: {} });
+  const { headers } = options;
+  if (message.kind !== "request") return respond(options, { status: 202, body: null, headers: {} });
   const { id, method, params } = message;
 
   let dialect: Dialect;
@@ -78,47 +78,25 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
     dialect = classify(params, headers);
     if (dialect.era === "modern") checkStandardHeaders(method, params, headers);
   } catch (error) {
-    return respond(answerOf(id, failureOf(error, "modern", options.describeError)));
+    return respond(options, answerOf(id, failureOf(error, "modern", options)));
   }
 
-  const { era } = dialect;
-  const cancellation = era === "modern" ? new Cancellation(options.signal) : null;
+  const cancellation = dialect.era === "modern" ? new Cancellation(options.signal) : null;
   const token = method === "tools/call" && acceptsEventStream(headers) ? progressToken(dialect.meta) : null;
-  const channel = token === null ? null : new ProgressChannel(token, () => cancellation?.cancel());
-
-  const answer = (async (): Promise<JsonAnswer> => {
-    try {
-      const invocation: Invocation = {
-        id,
-        params,
-        dialect,
-        headers,
-        provider,
-        pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
-        signal: cancellation?.signal,
-        progress: channel?.send ?? (() => {}),
-      };
-      const result = isFirstPage(method, params)
-        ? firstPageText(era, provider, invocation.pageSize, () => shapeResult(era, provider, listTools(invocation)))
-        : JSON.stringify(shapeResult(era, provider, await invoke(method, invocation)));
-      return jsonAnswer(200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
-    } catch (error) {
-      return answerOf(id, failureOf(error, era, options.describeError));
-    } finally {
-      cancellation?.finish();
-    }
-  })();
-
-  if (channel === null) return respond(await answer);
+  if (token === null) {
+    return respond(options, await answerRequest(message, dialect, options, cancellation, sendNothing));
+  }
+  const channel = new ProgressChannel(token, () => cancellation?.cancel());
+  const answer = answerRequest(message, dialect, options, cancellation, channel.send);
 
   // The answer becomes a stream only when there is progress to send: errors before that keep their HTTP status.
   const first = await Promise.race([answer, channel.opened]);
   if (first !== "stream") {
     channel.close();
-    return respond(first);
+    return respond(options, first);
   }
   void answer.then(({ body }) => channel.finish(body));
-  return respond({
+  return respond(options, {
     status: 200,
     body: channel.readable,
     headers: {
@@ -127,6 +105,36 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
       "x-accel-buffering": "no",
     },
   });
+}
+
+async function answerRequest(
+  { id, method, params }: Extract<Message, { kind: "request" }>,
+  dialect: Dialect,
+  options: ServeOptions,
+  cancellation: Cancellation | null,
+  progress: Invocation["progress"],
+): Promise<JsonAnswer> {
+  const { era } = dialect;
+  const { headers, provider, pageSize = DEFAULT_PAGE_SIZE } = options;
+  try {
+    const signal = cancellation?.signal;
+    const invocation: Invocation = { id, params, dialect, headers, provider, pageSize, signal, progress };
+    const result = isFirstPage(method, params)
+      ? firstPageText(era, provider, pageSize, () => shapeResult(era, provider, listTools(invocation)))
+      : JSON.stringify(shapeResult(era, provider, await invoke(method, invocation)));
+    return jsonAnswer(200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
+  } catch (error) {
+    return answerOf(id, failureOf(error, era, options));
+  } finally {
+    cancellation?.finish();
+  }
+}
+
+/** Progress of a client that asked for none. */
+function sendNothing(): void {}
+
+function respond(options: ServeOptions, answer: HttpAnswer): Response {
+  return options.respond === undefined ? toResponse(answer) : options.respond(answer);
 }
 
 /** Ends a call when its request is aborted, or when the stream that it reports to is. */
@@ -152,8 +160,8 @@ class Cancellation {
 }
 
 /** A JSON-RPC error as an HTTP answer. */
-export function errorResponse(id: RequestId | null, failure: RpcFailure, respond = toResponse): Response {
-  return respond(answerOf(id, failure));
+export function errorResponse(id: RequestId | null, failure: RpcFailure, make = toResponse): Response {
+  return make(answerOf(id, failure));
 }
 
 interface JsonAnswer extends HttpAnswer {
@@ -164,8 +172,10 @@ function answerOf(id: RequestId | null, failure: RpcFailure): JsonAnswer {
   return jsonAnswer(failure.status, JSON.stringify(errorBody(id, failure)), failure.headers);
 }
 
-function jsonAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): JsonAnswer {
-  return { status, body, headers: { ...headers, "content-type": "application/json" } };
+const JSON_HEADERS: HttpAnswer["headers"] = { "content-type": "application/json" };
+
+function jsonAnswer(status: number, body: string, headers?: HttpAnswer["headers"]): JsonAnswer {
+  return { status, body, headers: headers === undefined ? JSON_HEADERS : { ...headers, ...JSON_HEADERS } };
 }
 
 function toResponse({ status, body, headers }: HttpAnswer): Response {
@@ -180,7 +190,7 @@ const INTERNAL: RpcFailure = {
 };
 
 /** The caller's mapping comes first, so that it sees (and may log) whatever it did not expect. */
-function failureOf(error: unknown, era: Dialect["era"], describe: DescribeError | undefined): RpcFailure {
+function failureOf(error: unknown, era: Dialect["era"], options: ServeOptions): RpcFailure {
   if (error instanceof McpError) return error.failure;
   if (error instanceof MissingClientCapability) {
     const data: JsonObject = { requiredCapabilities: error.required };
@@ -189,7 +199,7 @@ function failureOf(error: unknown, era: Dialect["era"], describe: DescribeError 
       : { status: 200, rpcCode: RPC.invalidRequest, message: error.message, data };
   }
   try {
-    return describe?.(error) ?? INTERNAL;
+    return options.describeError?.(error) ?? INTERNAL;
   } catch {
     return INTERNAL;
   }

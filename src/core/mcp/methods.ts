@@ -4,7 +4,7 @@ import { invalidParams, McpError, RPC } from "./errors.ts";
 import type { RequestId } from "./framing.ts";
 import { checkParameterHeaders } from "./header-parameters.ts";
 import { paginate } from "./pages.ts";
-import type { CallContext, Era, Provider } from "./provider.ts";
+import type { CallContext, Era, ListedTool, Provider, ToolResult } from "./provider.ts";
 import { CAPABILITIES, cacheable, listedTool } from "./results.ts";
 import { HANDSHAKE_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_VERSIONS } from "./revisions.ts";
 
@@ -81,12 +81,17 @@ async function callTool(invocation: Invocation): Promise<JsonObject> {
   const { params, dialect, headers, provider } = invocation;
   const { name } = params;
   if (typeof name !== "string") throw invalidParams("params.name must be a string.");
-  const tool = provider.tools.find((candidate) => candidate.name === name);
+  const tool = toolNamed(provider.tools, name);
   if (tool === undefined) throw invalidParams(`Unknown tool: ${excerpt(name)}`);
   const args = params.arguments ?? {};
   if (!isJsonObject(args)) throw invalidParams("params.arguments must be an object.");
   if (dialect.era === "modern") checkParameterHeaders(tool.inputSchema, args, headers);
-  return { ...(await provider.callTool(name, args, contextOf(invocation))) };
+  return (await provider.callTool(name, args, contextOf(invocation))) as ToolResult & JsonObject;
+}
+
+function toolNamed(tools: Provider["tools"], name: string): ListedTool | undefined {
+  for (const tool of tools) if (tool.name === name) return tool;
+  return undefined;
 }
 
 function listResources({ params, dialect, provider, pageSize }: Invocation): JsonObject {
@@ -120,7 +125,8 @@ function listPrompts({ params, dialect, provider, pageSize }: Invocation): JsonO
 }
 
 function contextOf({ id, dialect, signal, progress }: Invocation): CallContext {
-  return { ...dialect, requestId: id, signal, progress };
+  const { era, protocolVersion, clientCapabilities, meta } = dialect;
+  return { era, protocolVersion, clientCapabilities, meta, requestId: id, signal, progress };
 }
 
 /** A client's own words in an error message, cut so that an error stays small. */

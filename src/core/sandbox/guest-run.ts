@@ -118,8 +118,8 @@ export class GuestRun implements HostSide {
       );
       const value = typeof called === "number" ? called : await called;
       this.#control.check();
-      const failure = await this.#exception(value);
-      if (failure !== null) return failure;
+      const exception = instance.exports.QTS_ResolveException(instance.context, value);
+      if (exception !== 0) return await this.#explain(exception);
       const text = instance.readString(value);
       if (text !== "") return this.#result(readAnswer(text));
       const ended = await this.#runJobs(() => this.#answer !== null);
@@ -275,7 +275,11 @@ export class GuestRun implements HostSide {
   async #exception(value: number): Promise<GuestFailure | null> {
     const { instance, exports } = this.#parts;
     const exception = exports.QTS_ResolveException(instance.context, value);
-    if (exception === 0) return null;
+    return exception === 0 ? null : await this.#explain(exception);
+  }
+
+  async #explain(exception: number): Promise<GuestFailure> {
+    const { instance, exports } = this.#parts;
     if (instance.interrupted) return this.#gasExhausted();
     const text = await instance.call(...this.#dispatchArguments(DISPATCH.explain, exception));
     if (exports.QTS_ResolveException(instance.context, text) !== 0) {

@@ -4,6 +4,8 @@ export class ByteLru<Value> {
   readonly #sizeOf: (value: Value) => number;
   readonly #entries = new Map<string, Value>();
   #bytes = 0;
+  /** Used last: what is used again and again need not be moved to the end each time. */
+  #newest: string | null = null;
 
   constructor(maximumBytes: number, sizeOf: (value: Value) => number) {
     this.#maximumBytes = maximumBytes;
@@ -21,8 +23,11 @@ export class ByteLru<Value> {
   get(key: string): Value | undefined {
     const value = this.#entries.get(key);
     if (value === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
+    if (key !== this.#newest) {
+      this.#entries.delete(key);
+      this.#entries.set(key, value);
+      this.#newest = key;
+    }
     return value;
   }
 
@@ -31,6 +36,7 @@ export class ByteLru<Value> {
     const size = this.#sizeOf(value);
     if (size > this.#maximumBytes) return;
     this.#entries.set(key, value);
+    this.#newest = key;
     this.#bytes += size;
     for (const oldest of this.#entries.keys()) {
       if (this.#bytes <= this.#maximumBytes) break;
@@ -42,6 +48,7 @@ export class ByteLru<Value> {
     const value = this.#entries.get(key);
     if (value === undefined) return;
     this.#entries.delete(key);
+    if (key === this.#newest) this.#newest = null;
     this.#bytes -= this.#sizeOf(value);
   }
 }

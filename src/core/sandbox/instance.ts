@@ -20,6 +20,9 @@ export interface InstanceOptions {
   readonly mayGrow: (instance: Instance, bytes: number) => boolean;
 }
 
+/** Longest text that is copied by hand, UTF-16 units. */
+const SHORT_LENGTH = 64;
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -183,12 +186,27 @@ export class Instance {
 
   /** A C string in guest memory, to be freed by the caller; with its length in bytes. Throws when memory is out. */
   newCString(text: string): { pointer: number; length: number } {
+    const short = this.#newShortCString(text);
+    if (short !== null) return short;
     const encoded = encoder.encode(text);
     const pointer = this.exports.malloc(encoded.length + 1);
     if (pointer === 0) throw new OutOfMemory();
     this.bytes.set(encoded, pointer);
     this.bytes[pointer + encoded.length] = 0;
     return { pointer, length: encoded.length };
+  }
+
+  /** The platform's encoder costs as much as the rest of a small call: short ASCII is written by hand. `null` for any other text. */
+  #newShortCString(text: string): { pointer: number; length: number } | null {
+    const { length } = text;
+    if (length > SHORT_LENGTH) return null;
+    for (let at = 0; at < length; at++) if (text.charCodeAt(at) > 0x7f) return null;
+    const pointer = this.exports.malloc(length + 1);
+    if (pointer === 0) throw new OutOfMemory();
+    const { bytes } = this;
+    for (let at = 0; at < length; at++) bytes[pointer + at] = text.charCodeAt(at);
+    bytes[pointer + length] = 0;
+    return { pointer, length };
   }
 
   /** A guest string. The text must hold no NUL, which JSON never does. */
@@ -203,10 +221,27 @@ export class Instance {
   readString(value: number): string | null {
     const pointer = this.exports.QTS_GetString(this.context, value);
     if (pointer === 0) return null;
-    const { bytes } = this;
-    const text = decoder.decode(bytes.subarray(pointer, bytes.indexOf(0, pointer)));
+    const text = this.#readShortString(pointer) ?? this.#decodeString(pointer);
     this.exports.QTS_FreeCString(this.context, pointer);
     return text;
+  }
+
+  #decodeString(pointer: number): string {
+    const { bytes } = this;
+    return decoder.decode(bytes.subarray(pointer, bytes.indexOf(0, pointer)));
+  }
+
+  /** As {@link #newShortCString}, the other way. */
+  #readShortString(pointer: number): string | null {
+    const { bytes } = this;
+    let text = "";
+    for (let at = pointer; at <= pointer + SHORT_LENGTH; at++) {
+      const byte = bytes[at] ?? 0;
+      if (byte === 0) return text;
+      if (byte > 0x7f) return null;
+      text += String.fromCharCode(byte);
+    }
+    return null;
   }
 
   /** An array of value pointers for `QTS_Call`. */
@@ -214,9 +249,7 @@ export class Instance {
     const pointer = this.exports.malloc(values.length * 4);
     if (pointer === 0) throw new OutOfMemory();
     const view = new DataView(this.memory.buffer);
-    values.forEach((value, index) => {
-      view.setUint32(pointer + index * 4, value, true);
-    });
+    for (const [index, value] of values.entries()) view.setUint32(pointer + index * 4, value, true);
     return pointer;
   }
 

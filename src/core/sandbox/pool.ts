@@ -77,6 +77,16 @@ export class Pool {
   }
 
   /**
+   * Takes an instance that is free for this call now; `null` where it must wait.
+   *
+   * @throws {CallStopped}
+   */
+  takeAtOnce(control: CallControl, tenant: Tenant | undefined, need: number | null): Lease | null {
+    control.check();
+    return this.#tryPass(null, control, tenant, need);
+  }
+
+  /**
    * Takes an instance, waiting for at most `poolWaitMs`.
    *
    * @param need bytes of linear memory that the call is known to need; `null` where nobody knows.
@@ -85,8 +95,7 @@ export class Pool {
    */
   async take(control: CallControl, tenant: Tenant | undefined, need: number | null): Promise<Lease> {
     const { limits, now } = this.#options;
-    control.check();
-    const atOnce = this.#tryPass(null, control, tenant, need);
+    const atOnce = this.takeAtOnce(control, tenant, need);
     if (atOnce !== null) return atOnce;
     const giveUpAt = now() + limits.poolWaitMs;
     const place = this.#line.join(tenant);

@@ -72,12 +72,21 @@ interface Loaded {
   peakBytes: number | null;
 }
 
+/** What is to run, in an image of its own that the cache names by `key`. */
+type Work =
+  | {
+      readonly kind: "tool";
+      readonly key: string;
+      readonly tool: Tool;
+      /** What the breaker knows it by. */
+      readonly suspendable: string;
+    }
+  | { readonly kind: "program"; readonly key: string; readonly program: Program };
+
 interface RunOptions {
   readonly capabilities: Capabilities;
   readonly gas: number;
   readonly options: CallOptions;
-  /** Asked when the call's turn has come; a failure is its outcome, and nothing runs. */
-  readonly refuse?: () => GuestFailure | null;
 }
 
 type LoadResult = { readonly ok: true; readonly loaded: Loaded } | GuestFailure;
@@ -132,16 +141,7 @@ export class Sandbox {
    * @throws {PoolExhausted}
    */
   async load(tool: Tool, options: GasCallOptions = {}): Promise<LoadOutcome> {
-    const key = toolKey(tool);
-    const outcome = await this.#withInstance(
-      options,
-      0,
-      async (lease): Promise<{ value: LoadResult; reusable: boolean }> => {
-        const cached = this.#images.get(key);
-        if (cached !== undefined) return { value: { ok: true, loaded: cached }, reusable: true };
-        return this.#loadTool(lease, tool, options.gas ?? this.#limits.loadGas);
-      },
-    );
+    const outcome = await this.#loadAlone(tool, options);
     if (!outcome.ok) return outcome;
     const { definition, gasUsed } = outcome.loaded;
     if (definition === null) throw new Error("a tool was loaded without a definition");
@@ -156,26 +156,11 @@ export class Sandbox {
    * @throws {PoolExhausted}
    */
   async call(tool: Tool, args: Json, capabilities: Capabilities, options: CallOptions = {}): Promise<CallOutcome> {
-    const key = toolKey(tool);
     const suspendable = `${options.tenant?.origin ?? ""} ${tool.sha256}`;
-    const refuse = () => this.#suspension(suspendable) ?? this.#loadFailures.get(key, this.#now());
-    const refusal = refuse();
+    const work: Work = { kind: "tool", key: toolKey(tool), tool, suspendable };
+    const refusal = this.#refusal(work);
     if (refusal !== null) return refusal;
-    const load = async (lease: Lease) => {
-      const loading = await this.#loadTool(lease, tool, this.#limits.loadGas);
-      const { value } = loading;
-      if (!value.ok) this.#loadFailures.record(key, value, this.#now());
-      // An image that others push out again and again must not cost everybody a load for each call.
-      else if (value.loaded.gasUsed > this.#limits.callGas) this.#breaker.record(suspendable, this.#now());
-      return loading;
-    };
-    const outcome = await this.#run(key, load, args, {
-      capabilities,
-      gas: this.#limits.callGas,
-      options,
-      // Others that ran while this call waited for its turn may have been the last.
-      refuse,
-    });
+    const outcome = await this.#run(work, args, { capabilities, gas: this.#limits.callGas, options });
     if (!outcome.ok && outcome.code === "gas_exhausted") this.#breaker.record(suspendable, this.#now());
     return outcome;
   }
@@ -187,11 +172,8 @@ export class Sandbox {
    * @throws {PoolExhausted}
    */
   evaluate(program: Program, input: Json, options: GasCallOptions = {}): Promise<CallOutcome> {
-    return this.#run(`program\0${program.id}`, (lease) => this.#loadProgram(lease, program), input, {
-      capabilities: {},
-      gas: options.gas ?? this.#limits.callGas,
-      options,
-    });
+    const work: Work = { kind: "program", key: `program\0${program.id}`, program };
+    return this.#run(work, input, { capabilities: {}, gas: options.gas ?? this.#limits.callGas, options });
   }
 
   stats(): SandboxStats {
@@ -211,20 +193,23 @@ export class Sandbox {
     this.#base();
   }
 
-  async #run(
-    key: string,
-    load: (lease: Lease) => Promise<{ value: LoadResult; reusable: boolean }>,
-    input: Json,
-    { capabilities, gas, options, refuse }: RunOptions,
-  ): Promise<CallOutcome> {
-    const need = this.#images.get(key)?.peakBytes ?? null;
-    return this.#withInstance<CallOutcome>(options, need, async (lease) => {
-      const refusal = refuse?.() ?? null;
-      if (refusal !== null) return { value: refusal, reusable: true };
-      let loaded = this.#images.get(key);
+  async #run(work: Work, input: Json, { capabilities, gas, options }: RunOptions): Promise<CallOutcome> {
+    const taking = this.#take(options, this.#images.get(work.key)?.peakBytes ?? null);
+    const lease = taking instanceof Promise ? await taking : taking;
+    if ("code" in lease) return lease;
+    let reusable = false;
+    try {
+      // Others that ran while this call waited for its turn may have been the last.
+      const refusal = this.#refusal(work);
+      if (refusal !== null) {
+        reusable = true;
+        return refusal;
+      }
+      let loaded = this.#images.get(work.key);
       if (loaded === undefined) {
-        const { value: result, reusable } = await load(lease);
-        if (!result.ok) return { value: result, reusable };
+        const { value: result, reusable: isReusable } = await this.#load(lease, work);
+        reusable = !result.ok && isReusable;
+        if (!result.ok) return result;
         loaded = result.loaded;
       }
       const { instance, control } = lease;
@@ -232,9 +217,45 @@ export class Sandbox {
       const run = this.#newRun(lease, gas, capabilities);
       const answer = await run.call(JSON.stringify(input));
       loaded.peakBytes = Math.max(loaded.peakBytes ?? 0, instance.heapEnd);
-      const reusable = !run.poisoned && control.stopped === null;
-      return { value: this.#callOutcome(run, answer), reusable };
-    });
+      reusable = !run.poisoned && control.stopped === null;
+      return this.#callOutcome(run, answer);
+    } finally {
+      this.#giveBack(lease, reusable);
+    }
+  }
+
+  /** A failure is the outcome, and nothing runs. */
+  #refusal(work: Work): GuestFailure | null {
+    if (work.kind === "program") return null;
+    return this.#suspension(work.suspendable) ?? this.#loadFailures.get(work.key, this.#now());
+  }
+
+  async #load(lease: Lease, work: Work): Promise<{ value: LoadResult; reusable: boolean }> {
+    if (work.kind === "program") return this.#loadProgram(lease, work.program);
+    const loading = await this.#loadTool(lease, work.tool, this.#limits.loadGas);
+    const { value } = loading;
+    if (!value.ok) this.#loadFailures.record(work.key, value, this.#now());
+    // An image that others push out again and again must not cost everybody a load for each call.
+    else if (value.loaded.gasUsed > this.#limits.callGas) this.#breaker.record(work.suspendable, this.#now());
+    return loading;
+  }
+
+  async #loadAlone(tool: Tool, options: GasCallOptions): Promise<LoadResult> {
+    const lease = await this.#take(options, 0);
+    if ("code" in lease) return lease;
+    let reusable = false;
+    try {
+      const cached = this.#images.get(toolKey(tool));
+      if (cached !== undefined) {
+        reusable = true;
+        return { ok: true, loaded: cached };
+      }
+      const loading = await this.#loadTool(lease, tool, options.gas ?? this.#limits.loadGas);
+      reusable = loading.reusable;
+      return loading.value;
+    } finally {
+      this.#giveBack(lease, reusable);
+    }
   }
 
   #suspension(key: string): GuestFailure | null {
@@ -252,33 +273,36 @@ export class Sandbox {
     return { ok: true, value, gasUsed: run.gasUsed };
   }
 
-  async #withInstance<T extends CallOutcome | LoadResult>(
-    options: CallOptions,
-    need: number | null,
-    use: (lease: Lease) => Promise<{ value: T; reusable: boolean }>,
-  ): Promise<T | GuestFailure> {
+  /** An instance, at once where one is free, or how the call ended that waited for one. */
+  #take(options: CallOptions, need: number | null): Lease | Promise<Lease | GuestFailure> {
     const control = new CallControl({
       deadline: this.#now() + this.#limits.callTimeoutMs,
       now: this.#now,
       signal: options.signal,
     });
     this.#turns.begin();
-    let lease: Lease;
+    const { tenant } = options;
+    const lease =
+      control.stopped === null && control.remainingMs > 0 ? this.#pool.takeAtOnce(control, tenant, need) : null;
+    return lease ?? this.#takeLater(control, tenant, need);
+  }
+
+  async #takeLater(
+    control: CallControl,
+    tenant: Tenant | undefined,
+    need: number | null,
+  ): Promise<Lease | GuestFailure> {
     try {
-      lease = await this.#pool.take(control, options.tenant, need);
+      return await this.#pool.take(control, tenant, need);
     } catch (error) {
       if (!(error instanceof CallStopped)) throw error;
       return { ok: false, code: error.code, message: STOP_MESSAGES[error.code], gasUsed: 0 };
     }
-    let reusable = false;
-    try {
-      const used = await use(lease);
-      reusable = used.reusable;
-      return used.value;
-    } finally {
-      control.finish();
-      this.#pool.release(lease, reusable);
-    }
+  }
+
+  #giveBack(lease: Lease, reusable: boolean): void {
+    lease.control.finish();
+    this.#pool.release(lease, reusable);
   }
 
   #base(): Image {

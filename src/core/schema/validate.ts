@@ -30,10 +30,20 @@ const PROGRAM = { id: "schema-validator", source: VALIDATOR_PROGRAM };
  * expression is involved, else the same evaluator in the sandbox under gas. A value that cannot be judged within the
  * budget counts as a violation of the whole value.
  *
+ * What the host evaluates is there at once, without a promise.
+ *
  * @throws {PoolExhausted} when no sandbox instance came free.
  */
-export async function validateValue(compiled: CompiledSchema, value: Json, where: Evaluation): Promise<Validation> {
+export function validateValue(
+  compiled: CompiledSchema,
+  value: Json,
+  where: Evaluation,
+): Validation | Promise<Validation> {
   if (isCheap(compiled, value)) return { violation: evaluateOnHost(compiled, value), gasUsed: 0 };
+  return validateInSandbox(compiled, value, where);
+}
+
+async function validateInSandbox(compiled: CompiledSchema, value: Json, where: Evaluation): Promise<Validation> {
   const outcome = await run({ op: "validate", schema: compiled.schema, value }, where);
   if (!outcome.ok) {
     return { violation: { path: "", message: unjudged(outcome) }, gasUsed: outcome.gasUsed };

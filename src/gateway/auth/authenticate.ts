@@ -1,6 +1,7 @@
+import type { Context } from "hono";
 import { GatewayError } from "../errors.ts";
 import { LruCache } from "../lru.ts";
-import { moment } from "../request-context.ts";
+import { type GatewayContext, moment } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import { type AuthFailures, clientAddress, junkFailures, unknownFailures } from "./failures.ts";
 import { type ClientPolicy, type PolicyCache, type PolicyMoment, policyOf } from "./policy.ts";
@@ -10,49 +11,60 @@ import { isWellFormedToken, parseBearer, parseForeignBearer, tokenSha256 } from 
  * Finds the client of the bearer token. Missing, malformed, unknown, expired and revoked tokens get one and the same answer. Junk is
  * refused by its checksum, or by not being among the imported tokens; beyond the address's limit of failures nothing that is not already known reaches the database.
  */
-export const authenticate: Step = async (c) => {
-  const log = c.get("log");
-  const client = await log.time("auth", async () => {
-    const header = c.req.header("Authorization");
-    if (header === undefined) throw new GatewayError("unauthorized");
-    const now = Date.now();
-    const policy = policyOf(c.env.DB);
-    const used = usedHeaders.get(header);
-    if (used !== undefined && policy.knows(used, now)) {
-      c.set("tokenSha256", used);
-      return known(await policy.client(used, moment(c)));
-    }
-    const address = clientAddress(c.req.raw.headers);
-    const limit = c.get("settings").authFailuresPerMinute;
-    const token = parseBearer(header);
-    const isOurs = token !== null && isWellFormedToken(token);
-    const sha256 = isOurs ? await tokenSha256(token) : await importedToken(header, policy, moment(c));
-    if (sha256 === null) {
-      refuseBeyond(junkFailures, address, limit, now);
-      junkFailures.record(address, now);
-      throw new GatewayError("unauthorized");
-    }
-    c.set("tokenSha256", sha256);
-    if (policy.knows(sha256, now)) {
-      const client = known(await policy.client(sha256, moment(c)));
-      usedHeaders.set(header, sha256);
-      return client;
-    }
-    refuseBeyond(unknownFailures, address, limit, now, sha256);
-    unknownFailures.begin(address, sha256, now);
-    try {
-      const found = await policy.client(sha256, moment(c));
-      if (found === null) unknownFailures.record(address, now);
-      return known(found);
-    } finally {
-      unknownFailures.settle(address, sha256);
-    }
-  });
-  c.set("client", client);
-  log.client = client.clientId;
-  c.get("answerHeaders").push(["X-Gw-Client", client.clientId]);
-  return undefined;
+export const authenticate: Step = (c) => {
+  const header = c.req.header("Authorization");
+  if (header === undefined) throw new GatewayError("unauthorized");
+  const used = usedHeaders.get(header);
+  const atHand = used === undefined ? undefined : policyOf(c.env.DB).clientAtHand(used, Date.now());
+  if (used === undefined || atHand === undefined) return identify(c, header);
+  c.set("tokenSha256", used);
+  return admitClient(c, known(atHand));
 };
+
+async function identify(c: Context<GatewayContext>, header: string): Promise<undefined> {
+  return admitClient(c, await findClient(c, header));
+}
+
+function admitClient(c: Context<GatewayContext>, client: ClientPolicy): undefined {
+  c.set("client", client);
+  c.get("log").client = client.clientId;
+  c.get("answerHeaders").push(["X-Gw-Client", client.clientId]);
+}
+
+async function findClient(c: Context<GatewayContext>, header: string): Promise<ClientPolicy> {
+  const now = Date.now();
+  const policy = policyOf(c.env.DB);
+  const used = usedHeaders.get(header);
+  if (used !== undefined && policy.knows(used, now)) {
+    c.set("tokenSha256", used);
+    return known(await policy.client(used, moment(c)));
+  }
+  const address = clientAddress(c.req.raw.headers);
+  const limit = c.get("settings").authFailuresPerMinute;
+  const token = parseBearer(header);
+  const isOurs = token !== null && isWellFormedToken(token);
+  const sha256 = isOurs ? await tokenSha256(token) : await importedToken(header, policy, moment(c));
+  if (sha256 === null) {
+    refuseBeyond(junkFailures, address, limit, now);
+    junkFailures.record(address, now);
+    throw new GatewayError("unauthorized");
+  }
+  c.set("tokenSha256", sha256);
+  if (policy.knows(sha256, now)) {
+    const client = known(await policy.client(sha256, moment(c)));
+    usedHeaders.set(header, sha256);
+    return client;
+  }
+  refuseBeyond(unknownFailures, address, limit, now, sha256);
+  unknownFailures.begin(address, sha256, now);
+  try {
+    const found = await policy.client(sha256, moment(c));
+    if (found === null) unknownFailures.record(address, now);
+    return known(found);
+  } finally {
+    unknownFailures.settle(address, sha256);
+  }
+}
 
 /** The hash of a token that another gateway issued and whose hash was moved in, or `null`. Where there are none, nothing is hashed. */
 async function importedToken(header: string, { imported }: PolicyCache, moment: PolicyMoment): Promise<string | null> {
@@ -64,7 +76,7 @@ async function importedToken(header: string, { imported }: PolicyCache, moment: 
 }
 
 /** Asks the policy once more for the client of a request that has waited: its token may have been revoked meanwhile. */
-export async function confirmClient(c: Parameters<Step>[0]): Promise<void> {
+export async function confirmClient(c: Context<GatewayContext>): Promise<void> {
   c.set("client", known(await policyOf(c.env.DB).client(c.get("tokenSha256"), moment(c))));
 }
 

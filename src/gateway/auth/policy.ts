@@ -121,6 +121,13 @@ export class PolicyCache {
     return entry !== undefined && entry.readAt <= now && now - entry.readAt <= POLICY_STALE_MS;
   }
 
+  /** As {@link client}, of a known token, where nothing is to be read for it now; `undefined` where something is. */
+  clientAtHand(sha256: string, now: number): ClientPolicy | null | undefined {
+    const row = young(this.#tokens.get(sha256), now);
+    if (row === undefined || row === null) return row;
+    return isUsable(row, now) ? row : null;
+  }
+
   /**
    * The client of a token, or `null` where the token is unknown, expired or revoked, or its client suspended.
    *
@@ -149,6 +156,15 @@ export class PolicyCache {
     return row;
   }
 
+  /** As {@link grant}, where nothing is to be read for it now; `undefined` where something is. */
+  grantAtHand(client: ClientPolicy, origin: CanonicalOrigin, now: number): OriginPolicy | null | undefined {
+    const row = young(this.#origins.get(`${client.clientId} ${origin}`), now);
+    if (row === undefined) return undefined;
+    if (!mayUseOrigin(client, row)) return null;
+    const decided = this.#decisions.known(row);
+    return decided === null ? undefined : originPolicy(row, decided);
+  }
+
   /**
    * The origin as this client may use it, or `null` where it may not, for whatever reason.
    *
@@ -162,10 +178,8 @@ export class PolicyCache {
       () => this.#readOrigin(client.clientId, origin),
       moment,
     );
-    if (found === null || found.status !== "active") return null;
-    if (!client.grantAll && !found.grantedByRow) return null;
-    const { decisions, trust } = this.#decisions.known(found) ?? (await this.#loadEvicted(found, origin));
-    return { originId: found.originId, decisions, trust, rules: found.rules };
+    if (!mayUseOrigin(client, found)) return null;
+    return originPolicy(found, this.#decisions.known(found) ?? (await this.#loadEvicted(found, origin)));
   }
 
   /**
@@ -245,6 +259,20 @@ export class PolicyCache {
       throw error;
     }
   }
+}
+
+/** The value of an entry that is neither old enough to be read again soon, nor of the future. */
+function young<T>(entry: Entry<T> | undefined, now: number): T | null | undefined {
+  const isYoung = entry !== undefined && entry.readAt <= now && now - entry.readAt <= REFRESH_AHEAD_MS;
+  return isYoung ? entry.value : undefined;
+}
+
+function mayUseOrigin<Row extends OriginRow>({ grantAll }: ClientPolicy, row: Row | null): row is Row {
+  return row !== null && row.status === "active" && (grantAll || row.grantedByRow);
+}
+
+function originPolicy({ originId, rules }: OriginRow, { decisions, trust }: Decided): OriginPolicy {
+  return { originId, decisions, trust, rules };
 }
 
 function isUsable({ clientActive, revokedAt, expiresAt }: TokenRow, now: number): boolean {

@@ -27,7 +27,8 @@ export class ClientGas {
    */
   retryAfterMs(client: string, budget: number, now: number): number {
     const slots = this.#live(client, now);
-    let used = slots.reduce((sum, { gas }) => sum + gas, 0);
+    let used = 0;
+    for (const { gas } of slots) used += gas;
     let wait = 0;
     for (const { start, gas } of slots) {
       if (used < budget) break;
@@ -59,9 +60,13 @@ export class ClientGas {
   /** Slots of the future, which a clock that was set back leaves behind, count no more. */
   #live(client: string, now: number): Slot[] {
     const slots = this.#slots.get(client) ?? [];
-    const isLive = ({ start }: Slot) => start <= now && start + SLOT_MS + MINUTE_MS > now;
-    return slots.every(isLive) ? slots : slots.filter(isLive);
+    for (const slot of slots) if (!isLive(slot, now)) return slots.filter((each) => isLive(each, now));
+    return slots;
   }
+}
+
+function isLive({ start }: Slot, now: number): boolean {
+  return start <= now && start + SLOT_MS + MINUTE_MS > now;
 }
 
 /** The gas of this isolate's clients. */

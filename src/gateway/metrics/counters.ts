@@ -21,41 +21,86 @@ export const HISTOGRAM = "skillgate_request_duration_ms";
  * publisher, so there are a few hundred series at most and none tells who called what.
  */
 export class Counters {
-  #increments = new Map<string, number>();
+  /** By route, then by status. Names of series are written when they are handed over: making them is what counting would cost most. */
+  readonly #requests = new Map<string, Tally>();
+  readonly #refusals: Tally = new Map();
+  readonly #discoveries: Tally = new Map();
+  readonly #calls: Tally = new Map();
+  readonly #durations: Tally = new Map();
+  #gas = 0;
+  #gasCalls = 0;
+  #ms = 0;
+  #returned = new Map<string, number>();
 
   /** Counts one answered request. */
   count(log: RequestLog, status: number): void {
-    this.#add(`skillgate_requests_total{route="${log.route ?? "other"}",status="${status}"}`, 1);
-    if (log.code !== null) this.#add(`skillgate_refusals_total{code="${log.code}"}`, 1);
-    if (log.discovery !== null) this.#add(`skillgate_discovery_total{state="${log.discovery}"}`, 1);
-    if (log.outcome !== null) this.#add(`skillgate_tool_calls_total{outcome="${log.outcome}"}`, 1);
-    if (log.gasUsed !== null) this.#add("skillgate_tool_gas_total", log.gasUsed);
+    const route = log.route ?? "other";
+    let statuses = this.#requests.get(route);
+    if (statuses === undefined) {
+      statuses = new Map();
+      this.#requests.set(route, statuses);
+    }
+    add(statuses, status);
+    if (log.code !== null) add(this.#refusals, log.code);
+    if (log.discovery !== null) add(this.#discoveries, log.discovery);
+    if (log.outcome !== null) add(this.#calls, log.outcome);
+    if (log.gasUsed !== null) {
+      this.#gas += log.gasUsed;
+      this.#gasCalls += 1;
+    }
     const ms = log.elapsedMs;
-    const edge = BUCKETS_MS.find((bound) => ms <= bound);
     // Prometheus wants cumulative buckets: they are summed up when they are written.
-    this.#add(`${HISTOGRAM}_bucket{le="${edge ?? "+Inf"}"}`, 1);
-    this.#add(`${HISTOGRAM}_sum`, ms);
+    add(this.#durations, bucketOf(ms));
+    this.#ms += ms;
   }
 
   /** Hands over all increments since the last time. */
   take(): Increments {
-    const taken = [...this.#increments];
-    this.#increments = new Map();
-    return taken;
+    const taken = this.#returned;
+    this.#returned = new Map();
+    if (this.#durations.size === 0) return [...taken];
+    for (const [route, statuses] of this.#requests) {
+      move(statuses, taken, (status) => `skillgate_requests_total{route="${route}",status="${status}"}`);
+    }
+    move(this.#refusals, taken, (code) => `skillgate_refusals_total{code="${code}"}`);
+    move(this.#discoveries, taken, (state) => `skillgate_discovery_total{state="${state}"}`);
+    move(this.#calls, taken, (outcome) => `skillgate_tool_calls_total{outcome="${outcome}"}`);
+    if (this.#gasCalls > 0) add(taken, "skillgate_tool_gas_total", this.#gas);
+    move(this.#durations, taken, (edge) => `${HISTOGRAM}_bucket{le="${edge}"}`);
+    add(taken, `${HISTOGRAM}_sum`, this.#ms);
+    this.#gas = 0;
+    this.#gasCalls = 0;
+    this.#ms = 0;
+    return [...taken];
   }
 
   /** Takes increments back that could not be handed on. */
   putBack(increments: Increments): void {
-    for (const [series, increment] of increments) this.#add(series, increment);
+    for (const [series, increment] of increments) add(this.#returned, series, increment);
   }
 
   get isEmpty(): boolean {
-    return this.#increments.size === 0;
+    // Whatever is counted has a duration.
+    return this.#durations.size === 0 && this.#returned.size === 0;
   }
+}
 
-  #add(series: string, increment: number): void {
-    this.#increments.set(series, (this.#increments.get(series) ?? 0) + increment);
-  }
+/** By the value of a label. */
+type Tally = Map<string | number, number>;
+
+function add<Key>(tally: Map<Key, number>, key: Key, increment = 1): void {
+  tally.set(key, (tally.get(key) ?? 0) + increment);
+}
+
+function move(from: Tally, to: Map<string, number>, seriesOf: (value: string | number) => string): void {
+  for (const [value, count] of from) add(to, seriesOf(value), count);
+  from.clear();
+}
+
+/** The upper edge of the bucket of a duration. */
+function bucketOf(ms: number): number | "+Inf" {
+  for (const bound of BUCKETS_MS) if (ms <= bound) return bound;
+  return "+Inf";
 }
 
 /** The Prometheus text exposition format 0.0.4 of totals by series. */

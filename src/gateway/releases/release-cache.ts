@@ -68,12 +68,24 @@ export class ReleaseCache {
   }
 
   /**
+   * What is in memory and good for a while is there at once.
+   *
    * @param waitUntil keeps a background refresh alive after the answer.
    * @param policyVersion of the decisions in force: a copy that follows older ones may lack what is to be served now.
    * @throws {GatewayError} `discovery_failed` or `no_skills`.
    */
-  async get(env: Env, origin: CanonicalOrigin, waitUntil: WaitUntil, policyVersion = 0): Promise<Found> {
-    let entry = this.#entries.get(origin);
+  get(env: Env, origin: CanonicalOrigin, waitUntil: WaitUntil, policyVersion = 0): Found | Promise<Found> {
+    const entry = this.#entries.get(origin);
+    const age = entry === undefined ? -1 : Date.now() - entry.release.fetchedAt;
+    const isFresh = entry !== undefined && age >= 0 && age <= FRESH_MS && entry.policyVersion >= policyVersion;
+    return isFresh
+      ? { state: "hit", release: entry.release }
+      : this.#find(env, origin, { entry, waitUntil, policyVersion });
+  }
+
+  async #find(env: Env, origin: CanonicalOrigin, options: Omit<AskOptions, "oldest">): Promise<Found> {
+    const { waitUntil, policyVersion } = options;
+    let { entry } = options;
     if (entry === undefined && this.#isUnderWay(origin)) entry = await this.#awaitLoad(origin);
     // Less than nothing where the hub's clock is ahead: then the hub says what it is worth.
     const age = entry === undefined ? -1 : Date.now() - entry.release.fetchedAt;

@@ -5,7 +5,7 @@ import { policyWith, trustWith } from "./attestation/fixture/policies.ts";
 import { at, createReviewer, day, forged, type TestReviewer } from "./attestation/fixture/reviewing.ts";
 import { embeddedTrustRoot } from "./attestation/trust-root.ts";
 import { openQuestions, type Trust } from "./attestation/verdict.ts";
-import { type ApprovedVersion, admit, type Catalog, type Policy, skillKey } from "./catalog.ts";
+import { type ApprovedVersion, admit, type Catalog, type Policy, skillKey, versionKey } from "./catalog.ts";
 import type { Release, ReleaseSkill } from "./discovery/release.ts";
 import { NO_INDEX } from "./discovery/skills-index.ts";
 import type { Sha256Hex } from "./integrity.ts";
@@ -23,7 +23,16 @@ function skill(name: string, version = "a", scope: string | null = null): Releas
 }
 
 function release(skills: readonly ReleaseSkill[], more: Partial<Release> = {}): Release {
-  const nothing = { memories: [], prose: [], held: [], attestations: [], facts: [], index: NO_INDEX, rejected: [] };
+  const nothing = {
+    memories: [],
+    prose: [],
+    held: [],
+    confirmed: [],
+    attestations: [],
+    facts: [],
+    index: NO_INDEX,
+    rejected: [],
+  };
   return { origin: ORIGIN, fetchedAt: 5, skills, ...nothing, ...more };
 }
 
@@ -171,7 +180,8 @@ describe("code that changed", () => {
     versions.map((version, index) => ({ toolSha256: sha(version), approvedAt: 100 - index }));
   const pinned = (pin: Policy["pin"], versions: readonly string[], more: Partial<Policy> = {}) =>
     policyWith({ pin, approved: new Map([[skillKey({ scope: null, name: "sum" }), approvals(...versions)]]), ...more });
-  const changedRelease = release([skill("sum", "c")], { held: [skill("sum", "b")] });
+  const confirmed = [toPublicName({ scope: null, name: "sum" })];
+  const changedRelease = release([skill("sum", "c")], { held: [skill("sum", "b")], confirmed });
 
   it("is served at once without a pin, and with a flag under warn until it is approved", () => {
     expect(served(admit(changedRelease, pinned("off", ["b"]), NOW))).toEqual(["sum c"]);
@@ -197,6 +207,31 @@ describe("code that changed", () => {
     expect(recipes("off", ["b"])).toEqual(["# sum b"]);
   });
 
+  it("whose hash is approved is served only where its release confirms the rest of it", () => {
+    const unconfirmed = release([skill("sum", "b")]);
+    for (const pin of ["off", "warn"] as const) {
+      expect(served(admit(unconfirmed, pinned(pin, ["b"]), NOW))).toEqual(["sum b"]);
+    }
+    const catalog = admit(unconfirmed, pinned("hold", ["b", "a"]), NOW);
+    expect([...served(catalog), ...withheld(catalog)]).toEqual(["sum b unconfirmed"]);
+    // Another approved version is as good as before.
+    const older = release([skill("sum", "b")], { held: [skill("sum", "a")] });
+    expect(served(admit(older, pinned("hold", ["b", "a"]), NOW))).toEqual(["sum a"]);
+  });
+
+  it("is served under no pin once it is rejected", () => {
+    const rejected = new Set([versionKey(skill("sum", "c"))]);
+    for (const pin of ["off", "warn"] as const) {
+      const catalog = admit(changedRelease, pinned(pin, ["b"], { rejected }), NOW);
+      expect([...served(catalog), ...withheld(catalog)]).toEqual(["sum c rejected"]);
+    }
+    expect(served(admit(changedRelease, pinned("hold", ["b"], { rejected }), NOW))).toEqual(["sum b"]);
+    expect(withheld(admit(changedRelease, pinned("hold", [], { rejected }), NOW))).toEqual(["sum c rejected"]);
+    // The same code under another name or in another scope is another version.
+    const other = release([skill("sum", "c", "x")]);
+    expect(served(admit(other, pinned("off", [], { rejected }), NOW))).toEqual(["x__sum c"]);
+  });
+
   it("is held back where no approved version is at hand", () => {
     const found = release([skill("sum", "c"), skill("new", "n")]);
     const catalog = admit(found, pinned("hold", ["b"]), NOW);
@@ -205,7 +240,7 @@ describe("code that changed", () => {
   });
 
   it("goes back to an approved version without a new approval", () => {
-    const back = release([skill("sum", "a")], { held: [skill("sum", "b")] });
+    const back = release([skill("sum", "a")], { held: [skill("sum", "b")], confirmed });
     expect(served(admit(back, pinned("hold", ["b", "a"]), NOW))).toEqual(["sum a"]);
   });
 

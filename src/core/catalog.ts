@@ -21,6 +21,8 @@ export interface Policy {
   readonly pin: "off" | "warn" | "hold";
   /** By {@link skillKey}; the newest approval first. */
   readonly approved: ReadonlyMap<string, readonly ApprovedVersion[]>;
+  /** Versions that the operator refused, by {@link versionKey}: they are served under no pin. */
+  readonly rejected: ReadonlySet<string>;
   readonly trust: Trust;
   /** The gateway's own store of attestations, as far as it concerns the origin. */
   readonly stored: readonly StoredAttestation[];
@@ -84,7 +86,8 @@ export interface CatalogSkill {
 
 export interface WithheldSkill extends SkillId {
   readonly toolSha256: Sha256Hex;
-  readonly code: "awaiting_approval" | "revoked_hash" | "not_attested";
+  /** `unconfirmed`: its code is approved, and nobody could tell whether the rest of it is as it was approved. */
+  readonly code: "awaiting_approval" | "unconfirmed" | "rejected" | "revoked_hash" | "not_attested";
   /** One English sentence. */
   readonly message: string;
 }
@@ -92,6 +95,11 @@ export interface WithheldSkill extends SkillId {
 /** Names a skill of an origin, whichever version: two skills never share one. */
 export function skillKey({ scope, name }: SkillId): string {
   return JSON.stringify([scope, name]);
+}
+
+/** Names one version of a skill of an origin. */
+export function versionKey({ scope, name, toolSha256 }: SkillId & { readonly toolSha256: Sha256Hex }): string {
+  return JSON.stringify([scope, name, toolSha256]);
 }
 
 /**
@@ -127,7 +135,10 @@ function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
   if (policy.status !== "active" || !policy.granted)
     return { origin, fetchedAt, skills, memories: [], counts, withheld, hidden: 0, guide: true };
 
-  const held = heldVersions(release);
+  const versions: ApprovedVersions = {
+    held: Map.groupBy(release.held, skillKey),
+    confirmed: new Set(release.confirmed),
+  };
   const judge = policy.mode === "off" ? () => null : judgeOf(release, policy, day);
   const { tools } = policy;
   let hidden = 0;
@@ -136,7 +147,7 @@ function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
       hidden += 1;
       continue;
     }
-    const version = chooseVersion(line, held, policy);
+    const version = chooseVersion(line, versions, policy);
     if (version === null) continue;
     if ("code" in version) {
       withheld.push(version);
@@ -156,10 +167,12 @@ function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
   return { origin, fetchedAt, skills, memories, counts, withheld, hidden, guide };
 }
 
-type HeldVersions = ReadonlyMap<string, readonly ReleaseSkill[]>;
-
-function heldVersions({ held }: Release): HeldVersions {
-  return Map.groupBy(held, skillKey);
+/** What a release has as it was approved. */
+interface ApprovedVersions {
+  /** By {@link skillKey}. */
+  readonly held: ReadonlyMap<string, readonly ReleaseSkill[]>;
+  /** Public names of current ones. */
+  readonly confirmed: ReadonlySet<PublicName>;
 }
 
 /** A skill that `llms.txt` lists. */
@@ -189,27 +202,45 @@ function linesOf({ skills, held, rejected }: Release): readonly Line[] {
 /** Which version of a skill is to be served, if any. A revoked one is not replaced by an older one. */
 function chooseVersion(
   { key, current }: Line,
-  held: HeldVersions,
-  { pin, approved, trust }: Policy,
+  { held, confirmed }: ApprovedVersions,
+  { pin, approved, rejected, trust }: Policy,
 ): Omit<CatalogSkill, "verdict"> | WithheldSkill | null {
   const approvals = approved.get(key) ?? [];
   const isApproved = current !== null && approvals.some(({ toolSha256 }) => toolSha256 === current.toolSha256);
+  const isRevoked = ({ toolSha256 }: ReleaseSkill) => trust.revokedHashes.has(toolSha256);
   const versions = held.get(key) ?? [];
-  const pinned = () => (isApproved ? asApproved(current, versions) : newestApproved(approvals, versions, trust));
+  const pinned = () => {
+    const skill = isApproved ? asApproved(current, versions, confirmed.has(current.publicName)) : null;
+    if (skill !== null || (isApproved && isRevoked(current))) return skill ?? current;
+    return newestApproved(approvals, versions, trust);
+  };
   const skill = pin === "hold" ? pinned() : current;
-  if (skill === null) {
-    if (current === null) return null;
-    return withhold(current, "awaiting_approval", "Nobody has approved this code, and no approved version is at hand.");
-  }
-  if (trust.revokedHashes.has(skill.toolSha256)) {
-    return withhold(skill, "revoked_hash", "The operator revoked this hash: it runs nowhere.");
-  }
+  if (skill === null) return current === null ? null : withholdUnapproved(current, isApproved, rejected);
+  if (isRevoked(skill)) return withhold(skill, "revoked_hash", "The operator revoked this hash: it runs nowhere.");
+  if (rejected.has(versionKey(skill))) return withholdUnapproved(skill, false, rejected);
   return { skill, flag: pin === "warn" && !isApproved ? "unapproved" : null };
 }
 
-/** What its hash does not cover (recipe, description, what it registers) is as it was when it was approved. */
-function asApproved(current: ReleaseSkill, versions: readonly ReleaseSkill[]): ReleaseSkill {
-  return versions.find(({ toolSha256 }) => toolSha256 === current.toolSha256) ?? current;
+function withholdUnapproved(skill: ReleaseSkill, isApproved: boolean, rejected: Policy["rejected"]): WithheldSkill {
+  if (isApproved) {
+    const sentence = "Its code is approved, but what comes with it could not be compared with what was approved.";
+    return withhold(skill, "unconfirmed", sentence);
+  }
+  return rejected.has(versionKey(skill))
+    ? withhold(skill, "rejected", "The operator rejected this version.")
+    : withhold(skill, "awaiting_approval", "Nobody has approved this code, and no approved version is at hand.");
+}
+
+/**
+ * What its hash does not cover (recipe, description, what it registers) is as it was when it was approved. `null`: nothing says how that was;
+ * what the publisher has now may be anything.
+ */
+function asApproved(
+  current: ReleaseSkill,
+  versions: readonly ReleaseSkill[],
+  isConfirmed: boolean,
+): ReleaseSkill | null {
+  return versions.find(({ toolSha256 }) => toolSha256 === current.toolSha256) ?? (isConfirmed ? current : null);
 }
 
 /** What is at hand may be older than the newest approval, but never goes back behind one that was revoked. */

@@ -16,6 +16,8 @@ export function attestationsHeader(catalog: Catalog): string {
 
 const REASONS: Readonly<Record<WithheldSkill["code"], string>> = {
   awaiting_approval: "wait for an operator's approval",
+  unconfirmed: "could not be compared with what was approved",
+  rejected: "were rejected by an operator",
   revoked_hash: "were revoked by an operator",
   not_attested: "have no reviewer's attestation in force",
 };

@@ -123,6 +123,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     memories: keptMemories,
     prose: text.prose.slice(0, MAX_REPORTED).map(({ name, description, reason }) => ({ name, description, reason })),
     held: [],
+    confirmed: [],
     attestations,
     facts: [],
     index: index.report,

@@ -23,6 +23,11 @@ export interface Release {
    * approved last; where it is, that code with the recipe, description and definition it was approved with, if these are others now.
    */
   readonly held: readonly ReleaseSkill[];
+  /**
+   * Which of `skills` have been compared with the gateway's own store and are as they were approved: code, recipe, description and definition.
+   * Of any other nothing is known, whatever hashes are approved.
+   */
+  readonly confirmed: readonly PublicName[];
   /** The well-formed entries of the publisher's `attestations.json`, each once. */
   readonly attestations: readonly Attestation[];
   /** What is known of their signatures, by `factKey`. */

@@ -41,6 +41,7 @@ function release(skills: ReleaseSkill[], more: Partial<Release> = {}): Release {
     memories: [],
     prose: [],
     held: [],
+    confirmed: [],
     attestations: [],
     facts: [],
     index: NO_INDEX,

@@ -5,7 +5,7 @@ import { type PackedRelease, type ReleaseHead, unpackRelease } from "../releases
 /** Rows of a Durable Object hold at most 2 MB. */
 export const CHUNK_BYTES = 1_048_576;
 /** Of what the rows mean. Rows of another format count for nothing: the origin is discovered anew. */
-const FORMAT = 4;
+const FORMAT = 5;
 const HEAD = "head";
 const MANIFEST = "manifest";
 

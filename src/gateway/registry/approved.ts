@@ -5,7 +5,7 @@ import { type SkillId, type ToolDefinition, toPublicName } from "../../core/skil
 import { readArtifacts } from "./artifacts.ts";
 import { type Registry, valuesOf } from "./database.ts";
 import { skills } from "./schema.ts";
-import { changedSinceApproval } from "./seen-skills.ts";
+import { comparedWithApproved } from "./seen-skills.ts";
 
 /** A version of a skill that an operator approved. */
 export interface ApprovedSkillVersion extends SkillId {
@@ -31,6 +31,22 @@ export async function approvedVersions(registry: Registry, originId: string): Pr
     name,
     toolSha256: toolSha256 as Sha256Hex,
     approvedAt: approvedAt ?? 0,
+  }));
+}
+
+/** Every rejected version of an origin's skills: at most `MAX_REJECTED_VERSIONS` of each. One read of D1. */
+export async function rejectedVersions(
+  registry: Registry,
+  originId: string,
+): Promise<readonly (SkillId & { readonly toolSha256: Sha256Hex })[]> {
+  const rows = await registry
+    .select({ scope: skills.scope, name: skills.name, toolSha256: skills.toolSha256 })
+    .from(skills)
+    .where(and(eq(skills.originId, originId), isNotNull(skills.rejectedAt)));
+  return rows.map(({ scope, name, toolSha256 }) => ({
+    scope: scope === "" ? null : scope,
+    name,
+    toolSha256: toolSha256 as Sha256Hex,
   }));
 }
 
@@ -68,34 +84,38 @@ export async function readApproved(
 }
 
 /**
- * Of skills whose code is approved, those of which something that the code's hash does not cover is not as it was then: they come as they
- * were approved. A recipe whose hash nobody declares is never stored: the setting that lets it be served decides about it alone.
+ * Compares skills whose code is approved with what was approved. Where something that the code's hash does not cover is not as it was then,
+ * they come as they were approved. What the store knows no approval of, or not what was approved, is in neither list. A recipe whose hash nobody declares is never stored: the setting that lets it be served decides about it alone.
  *
  * @param current skills as the publisher has them now.
  */
-export async function readAsApproved(
+export async function compareWithApproved(
   registry: Registry,
   originId: string,
   current: readonly ReleaseSkill[],
-): Promise<readonly ReleaseSkill[]> {
-  const rows = await changedSinceApproval(registry, originId, current);
+): Promise<{ readonly confirmed: readonly ReleaseSkill[]; readonly changed: readonly ReleaseSkill[] }> {
+  const rows = await comparedWithApproved(registry, originId, current);
   const byKey = new Map(current.map((skill) => [versionKey(skill), skill]));
-  const changed = rows.flatMap((row) => {
+  const found = rows.flatMap((row) => {
     const skill = byKey.get(JSON.stringify([row.scope, row.name, row.toolSha256]));
     return skill === undefined ? [] : [{ row, skill }];
   });
+  const changed = found.filter(({ row }) => !row.isAsSeen);
   const recipes = changed.flatMap(({ row: { recipeSha256 }, skill: { recipe } }) =>
     recipeSha256 === null || recipeSha256 === recipe?.sha256 ? [] : [recipeSha256],
   );
   const intact = await intactOf(await readArtifacts(registry, recipes));
-  return changed.map(({ row: { description, version, definition, recipeSha256 }, skill }) => ({
-    ...skill,
-    description: description ?? "",
-    version,
-    definition: JSON.parse(definition ?? "null") as ToolDefinition,
-    recipe:
-      recipeSha256 === skill.recipe?.sha256 ? skill.recipe : (recipeOf(recipeSha256, intact) ?? unverified(skill)),
-  }));
+  return {
+    confirmed: found.filter(({ row }) => row.isAsSeen).map(({ skill }) => skill),
+    changed: changed.map(({ row: { description, version, definition, recipeSha256 }, skill }) => ({
+      ...skill,
+      description: description ?? "",
+      version,
+      definition: JSON.parse(definition ?? "null") as ToolDefinition,
+      recipe:
+        recipeSha256 === skill.recipe?.sha256 ? skill.recipe : (recipeOf(recipeSha256, intact) ?? unverified(skill)),
+    })),
+  };
 }
 
 function unverified({ recipe }: ReleaseSkill): Recipe | null {

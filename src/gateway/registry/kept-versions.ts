@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { type SQLWrapper, sql } from "drizzle-orm";
 import { removeUnreferenced } from "./artifacts.ts";
 import type { Registry } from "./database.ts";
 import { origins, skills } from "./schema.ts";
@@ -24,7 +24,7 @@ export async function namedArtifacts(registry: Registry, originId: string): Prom
 /**
  * Forgets what an origin has too much of, and the artifacts that nothing needs any more. First the unapproved versions of each skill past
  * the bound go; then, past the bound of bytes, whatever was seen longest ago: waiting versions wholly, of approved and rejected ones the
- * bytes. Of rejected versions past the first bound, too, only the bytes go, unless there are more than a thousand of one skill.
+ * bytes. How an approved version was approved stays known. Of rejected versions past the first bound, too, only the bytes go, unless there are more than a thousand of one skill.
  * Kept longest are the last approved version of each skill that the latest probe saw, then what that probe saw.
  *
  * @param before the origin's artifacts before the change, and those written for it: candidates for removal.
@@ -57,7 +57,14 @@ export async function forgetSurplus(registry: Registry, originId: string, before
   const [first] = await registry.all<{ id: number }>(sql`${surplus} LIMIT 1`);
   if (first !== undefined) {
     await registry.batch([
-      registry.update(skills).set(nothing).where(sql`rowid IN (${surplus})`),
+      registry
+        .update(skills)
+        .set({
+          bytes: null,
+          definition: unlessRejected(skills.definition),
+          recipeSha256: unlessRejected(skills.recipeSha256),
+        })
+        .where(sql`rowid IN (${surplus})`),
       registry.delete(skills).where(
         sql`${skills.originId} = ${originId} AND ${skills.approvedAt} IS NULL AND ${skills.rejectedAt} IS NULL AND ${skills.bytes} IS NULL
           AND ${skills.lastSeenAt} <> (SELECT coalesce(probed_at, 0) FROM ${origins} WHERE id = ${originId})`,
@@ -69,6 +76,10 @@ export async function forgetSurplus(registry: Registry, originId: string, before
     registry,
     [...before].filter((sha256) => !after.has(sha256)),
   );
+}
+
+function unlessRejected(column: SQLWrapper) {
+  return sql`CASE WHEN ${skills.rejectedAt} IS NULL THEN ${column} END`;
 }
 
 /** SQL: `id` and `bytes_so_far` of the origin's stored versions: what it and all more important ones take together. */

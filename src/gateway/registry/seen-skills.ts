@@ -1,4 +1,4 @@
-import { getTableColumns, type SQLWrapper, sql } from "drizzle-orm";
+import { type SQLWrapper, sql } from "drizzle-orm";
 import type { ReleaseSkill } from "../../core/discovery/release.ts";
 import { storedBytes } from "./artifacts.ts";
 import type { Registry, Statement } from "./database.ts";
@@ -14,7 +14,8 @@ export type SeenSkill = Pick<
 
 /**
  * Statements: these versions were seen at `probedAt`. What is known of a version follows the publisher until the version is approved and
- * stays as it was then: its recipe and description are not covered by its hash. What differs from it is kept beside it, to be approved.
+ * stays as it was then, whether its bytes are kept or not: its recipe and description are not covered by its hash. What differs from it is
+ * kept beside it, to be approved.
  */
 export function seeSkills(
   registry: Registry,
@@ -50,34 +51,53 @@ export function seeSkills(
             + CASE WHEN seen.value ->> 6 IS NULL THEN 0 ELSE ${storedBytes(sql`seen.value ->> 6`)} END`,
         })
         .from(sql`json_each(${details}) AS seen`)
-        .where(sql`${isSeenVersion(originId)} AND (${skills.approvedAt} IS NULL OR ${skills.bytes} IS NULL)`),
+        .where(sql`${isSeenVersion(originId)} AND ${skills.approvedAt} IS NULL`),
       registry
         .update(skills)
         .set({
           changed: sql`CASE WHEN ${IS_AS_SEEN} THEN NULL
             ELSE json_array(seen.value ->> 3, seen.value ->> 4, seen.value ->> 5) END`,
           changedRecipeSha256: sql`CASE WHEN ${IS_AS_SEEN} THEN NULL ELSE seen.value ->> 6 END`,
+          // Of a recipe that was approved and is lost nothing comes back.
+          bytes: sql`CASE WHEN ${skills.bytes} IS NOT NULL THEN ${skills.bytes}
+            ELSE ${storedBytes(sql`seen.value ->> 2`)} + coalesce(${storedBytes(sql`${skills.recipeSha256}`)}, 0) END`,
         })
         .from(sql`json_each(${details}) AS seen`)
-        .where(sql`${isSeenVersion(originId)} AND ${skills.approvedAt} IS NOT NULL AND ${skills.bytes} IS NOT NULL`),
+        .where(sql`${isSeenVersion(originId)} AND ${skills.approvedAt} IS NOT NULL`),
     ]),
   ];
 }
 
-/** Rows of approved versions that are stored and of which description, version, definition or recipe are not those of `seen`. */
-export async function changedSinceApproval(
+/** An approved version, and whether it is as it was seen. Where it is, the rest is left out. */
+export type ComparedVersion = Pick<
+  typeof skills.$inferSelect,
+  "scope" | "name" | "toolSha256" | "description" | "version" | "definition" | "recipeSha256"
+> & { readonly isAsSeen: boolean };
+
+/** Of `seen` the versions that are approved and of which it is known how they were then. */
+export async function comparedWithApproved(
   registry: Registry,
   originId: string,
   seen: readonly SeenSkill[],
-): Promise<readonly (typeof skills.$inferSelect)[]> {
-  const rows: (typeof skills.$inferSelect)[] = [];
+): Promise<readonly ComparedVersion[]> {
+  const rows: ComparedVersion[] = [];
+  const ifChanged = (column: SQLWrapper) => sql<string | null>`CASE WHEN ${IS_AS_SEEN} THEN NULL ELSE ${column} END`;
   for (const details of parameters(seen.map(detailsOf))) {
-    const changed = await registry
-      .select(getTableColumns(skills))
+    const compared = await registry
+      .select({
+        scope: skills.scope,
+        name: skills.name,
+        toolSha256: skills.toolSha256,
+        description: ifChanged(skills.description),
+        version: ifChanged(skills.version),
+        definition: ifChanged(skills.definition),
+        recipeSha256: ifChanged(skills.recipeSha256),
+        isAsSeen: sql<number>`${IS_AS_SEEN}`,
+      })
       .from(skills)
       .innerJoin(sql`json_each(${details}) AS seen`, isSeenVersion(originId))
-      .where(sql`${skills.approvedAt} IS NOT NULL AND ${skills.bytes} IS NOT NULL AND NOT ${IS_AS_SEEN}`);
-    rows.push(...changed);
+      .where(sql`${skills.approvedAt} IS NOT NULL AND ${skills.definition} IS NOT NULL`);
+    rows.push(...compared.map((row) => ({ ...row, isAsSeen: row.isAsSeen === 1 })));
   }
   return rows;
 }

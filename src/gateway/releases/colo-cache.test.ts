@@ -222,6 +222,7 @@ async function sized(origin: CanonicalOrigin, bytes: number) {
       skills: [],
       prose: [],
       held: [],
+      confirmed: [],
       attestations: [],
       facts: [],
       index: NO_INDEX,

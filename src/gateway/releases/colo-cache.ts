@@ -5,7 +5,7 @@ import { SERVABLE_MS } from "../durable/origin-hub.ts";
 import { type PackedRelease, packedBytes, type ReleaseHead, unpackRelease } from "./packed-release.ts";
 
 /** Of what the entries mean; entries of another format are never found. */
-const FORMAT = 4;
+const FORMAT = 5;
 /** Bytes of a release are named after their hash and never change; this is how long they may lie there, seconds. */
 const BYTES_MAX_AGE_S = 3_600;
 /** Larger releases are left to the hub: writing and reading an entry each take a second copy of it in the memory of an isolate. */

@@ -38,7 +38,7 @@ export class ReleaseTooLarge extends Error {
 }
 
 /**
- * Held versions that would not fit are left out.
+ * Held versions that would not fit are left out: what is not confirmed is then not served in their place where only approved code is.
  *
  * @param policyVersion as in {@link ReleaseHead}.
  * @throws {ReleaseTooLarge} before the text is made that would not fit.

@@ -1,15 +1,15 @@
 import { desc, sql } from "drizzle-orm";
 import { readAttestations } from "../../core/attestation/read.ts";
-import { type StoredAttestation, skillKey } from "../../core/catalog.ts";
+import { type StoredAttestation, skillKey, versionKey } from "../../core/catalog.ts";
 import type { Json } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import { approvedVersions } from "../registry/approved.ts";
+import { approvedVersions, rejectedVersions } from "../registry/approved.ts";
 import { MAX_STORED_LENGTH, MAX_STORED_PER_ORIGIN } from "../registry/attestations.ts";
 import type { Registry } from "../registry/database.ts";
 import { attestations } from "../registry/schema.ts";
 import type { OriginDecisions, OriginTerms } from "./decisions.ts";
 
-/** An approved version in memory, and an attestation besides its JSON, about. */
+/** An approved or rejected version in memory, and an attestation besides its JSON, about. */
 const ROW_BYTES = 200;
 
 /**
@@ -21,7 +21,11 @@ export async function readDecisions(
   { originId, policyVersion, mode, pin, forwardTrace }: OriginTerms,
   origin: CanonicalOrigin,
 ): Promise<OriginDecisions> {
-  const [approvals, entries] = await Promise.all([approvedVersions(registry, originId), readEntries(registry, origin)]);
+  const [approvals, rejections, entries] = await Promise.all([
+    approvedVersions(registry, originId),
+    rejectedVersions(registry, originId),
+    readEntries(registry, origin),
+  ]);
   const length = entries.reduce((sum, { entry }) => sum + entry.length, 0);
   return {
     version: policyVersion,
@@ -29,8 +33,9 @@ export async function readDecisions(
     pin,
     forwardTrace,
     approved: Map.groupBy(approvals, skillKey),
+    rejected: new Set(rejections.map(versionKey)),
     stored: await readStored(entries),
-    bytes: length + ROW_BYTES * (1 + approvals.length + entries.length),
+    bytes: length + ROW_BYTES * (1 + approvals.length + rejections.length + entries.length),
   };
 }
 

@@ -53,13 +53,14 @@ async function establish(release: Release, { decisions, trust }: Decided, mode: 
           trust.trustRoot,
           REQUEST_BUDGET,
         );
-  const { pin, approved, stored } = decisions;
+  const { pin, approved, rejected, stored } = decisions;
   const policy: Policy = {
     status: "active",
     granted: true,
     mode,
     pin,
     approved,
+    rejected,
     trust: trust.trust,
     stored,
     facts,

@@ -5,11 +5,11 @@ import type { CanonicalOrigin } from "../../core/origin.ts";
 import { type PolicyCache, policyOf } from "../auth/policy.ts";
 import { type Env, readSettings } from "../env.ts";
 import { describeFailure } from "../log.ts";
-import { readApproved, readAsApproved } from "../registry/approved.ts";
+import { compareWithApproved, readApproved } from "../registry/approved.ts";
 import { openRegistry } from "../registry/database.ts";
 import { readPublication } from "../registry/publications.ts";
 import type { Decided } from "./decisions.ts";
-import { heldVersions, heldWithoutDecisions } from "./held-versions.ts";
+import { approvedBefore, approvedVersions } from "./held-versions.ts";
 import { LastPublication } from "./last-publication.ts";
 import { policyFor, questionsOf } from "./served-policy.ts";
 import { answerQuestions } from "./signature-facts.ts";
@@ -85,12 +85,12 @@ export class TrustedRelease {
   ): Promise<Completed> {
     const registry = openRegistry(this.#env.DB);
     const { version: policyVersion } = decisions;
-    const held = await heldVersions(discovered, decisions.approved, {
+    const approved = await approvedVersions(discovered, decisions.approved, {
       before: previous?.policyVersion === policyVersion ? previous.release : null,
       readVersions: (wanted) => readApproved(registry, originId, wanted),
-      readAsApproved: (skills) => readAsApproved(registry, originId, skills),
+      compare: (skills) => compareWithApproved(registry, originId, skills),
     });
-    const withHeld: Release = { ...discovered, held };
+    const withHeld: Release = { ...discovered, ...approved };
     const { facts, isPartial } = await answerQuestions(
       questionsOf(withHeld, decisions.stored, trust.trust),
       new Map(previous?.release.facts),
@@ -130,7 +130,8 @@ export class TrustedRelease {
       const skills = wanted.length === 0 ? [] : await readApproved(registry, originId, wanted);
       if (published === null || skills.length === 0) return null;
       const { attestations, memories } = published;
-      const bare: Release = { ...REST, origin, fetchedAt, skills, attestations, memories };
+      const confirmed = skills.map(({ publicName }) => publicName);
+      const bare: Release = { ...REST, origin, fetchedAt, skills, confirmed, attestations, memories };
       const questions = questionsOf(bare, decisions.stored, trust.trust);
       const { facts } = await answerQuestions(questions, new Map(), trust.trustRoot, DISCOVERY_BUDGET);
       return { release: { ...bare, facts: [...facts] }, policyVersion: decisions.version };
@@ -164,12 +165,12 @@ export class TrustedRelease {
   }
 }
 
-/** Held versions and facts are true whatever was decided since. */
+/** What was approved, and facts, are true whatever was decided since. */
 function carryOver(discovered: Release, previous: Release): Release {
   const ids = new Set<string>(discovered.attestations.map(({ proofId }) => proofId));
   return {
     ...discovered,
-    held: heldWithoutDecisions(discovered, previous),
+    ...approvedBefore(discovered, previous),
     // A fact's key begins with the `proofId` of its attestation.
     facts: previous.facts.filter(([factKey]) => ids.has(factKey.slice(0, 64))),
   };

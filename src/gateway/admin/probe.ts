@@ -5,7 +5,7 @@ import { attestationsOf } from "../registry/attestations.ts";
 import type { Acting, Registry } from "../registry/database.ts";
 import { activateOrigin, recordFailedProbe, recordProbe, requireProbeable } from "../registry/onboarding.ts";
 import { getOrigin, type OriginRow, requireStep } from "../registry/origins.ts";
-import { probedSkills, type SkillVersion, stateOf } from "../registry/skills.ts";
+import { probedSkills, probedTexts, type SkillVersion, stateOf } from "../registry/skills.ts";
 import { readTrust } from "../registry/trust.ts";
 import type { probeOrigin } from "../releases/hub-client.ts";
 import { type AdminContext, actingNow } from "./environment.ts";
@@ -130,7 +130,7 @@ function showJudgement({ verdict, because }: Judgement, evidence: ReadonlyMap<st
 
 /**
  * Activates an origin on the strength of its latest probe. Where that is too old, or missing, the origin is probed first; what
- * an operator may have reviewed in the older probe must still be what is found.
+ * an operator may have reviewed in the older probe must still be what is found, recipes, descriptions and definitions included.
  * @param acting with what the caller requires of the origin as it is now.
  * @param reviewed `probedAt` of the probe that the operator reviewed, or `null`.
  * @throws RegistryError `not_found`, `bad_state`, `probe_changed`, `no_skills`; Problem `discovery_failed`, `no_skills`,
@@ -154,16 +154,17 @@ export async function activateProbed(
   }
   // What the caller requires of the origin is judged before the probe, which changes it; the probe's own moment guards the rest.
   await acting.require?.();
-  const earlier = row.probedAt === null ? null : await probedSkills(registry, id, row.probedAt);
+  const earlier = row.probedAt === null ? null : await probedTexts(registry, id, row.probedAt);
   const probe = await probeAndRecord(c, prober, id);
   if (probe.error !== null) throw new Problem(probe.error.code, { detail: probe.error.message, id });
-  if (earlier !== null && !sameVersions(earlier, probe.skills)) {
+  const probedAt = probe.probedAt ?? 0;
+  if (earlier !== null && earlier.symmetricDifference(await probedTexts(registry, id, probedAt)).size > 0) {
     throw new Problem("probe_changed", {
-      detail: "The origin's skills changed since they were probed; review them.",
+      detail: "The origin's skills, or what comes with them, changed since they were probed; review them.",
       id,
     });
   }
-  return activateOrigin(registry, actingNow(c), id, probe.probedAt ?? 0);
+  return activateOrigin(registry, actingNow(c), id, probedAt);
 }
 
 const UNJUDGED = { verdict: "unattested" as const, because: [] };
@@ -190,9 +191,4 @@ type VersionKey = Pick<SkillVersion, "scope" | "name" | "toolSha256">;
 
 function keyOf({ scope, name, toolSha256 }: VersionKey): string {
   return JSON.stringify([scope, name, toolSha256]);
-}
-
-function sameVersions(before: readonly VersionKey[], after: readonly VersionKey[]): boolean {
-  const known = new Set(before.map(keyOf));
-  return known.size === after.length && after.every((version) => known.has(keyOf(version)));
 }

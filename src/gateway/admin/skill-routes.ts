@@ -16,7 +16,19 @@ import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/s
 import { reconsiderHub } from "../releases/hub-client.ts";
 import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
 import { adminRoute } from "./roles.ts";
-import { body, Hash, json, Note, ofOrigin, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+import {
+  body,
+  Hash,
+  json,
+  Moment,
+  Note,
+  ofOrigin,
+  PageQuery,
+  pageBody,
+  pageOf,
+  pageRequest,
+  problems,
+} from "./shapes.ts";
 import { SkillVersionBody, showVersion } from "./skill-shape.ts";
 import { diffSources, MAX_CHANGED_LINES, MAX_COMPARED_LINES, MAX_LINE_CHARS, MAX_SHOWN_LINES } from "./source-diff.ts";
 
@@ -43,6 +55,10 @@ const Review = z
           error: "must name each skill once",
         },
       ),
+    probedAt: Moment.optional().openapi({
+      description:
+        "`probedAt` of the origin when it was reviewed: a probe recorded since, which may have seen other recipes, descriptions or definitions under the same hashes, then refuses with `probe_changed`. Left out: what the latest probe saw is meant.",
+    }),
     note: Note.optional(),
   })
   .openapi("Review");
@@ -66,7 +82,10 @@ const Source = z
     recipe: z
       .string()
       .nullable()
-      .openapi({ description: "The text of SKILL.md, where the version has a verified one." }),
+      .openapi({
+        description:
+          "The text of SKILL.md, where the version has a verified one and, if it changed since it was approved, the approved one is still kept.",
+      }),
     definition: z.record(z.string(), z.any()).openapi({ description: "What the script registers." }),
     changed: z
       .object({
@@ -164,7 +183,7 @@ const approve = adminRoute({
   tags,
   summary: "Approve skill versions",
   description:
-    "Each becomes the last approved version of its skill, with the description, definition and recipe that the latest probe saw. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`, `not_stored`, `hash_revoked`.",
+    "Each becomes the last approved version of its skill, with the description, definition and recipe that the latest probe saw. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `probe_changed`, `unknown_version`, `not_stored`, `hash_revoked`.",
   request: { params: ofOrigin, body: body(Review) },
   responses: { 204: { description: "Approved, all of them." }, ...problems },
 });
@@ -176,7 +195,7 @@ const reject = adminRoute({
   tags,
   summary: "Reject skill versions",
   description:
-    "An approval is withdrawn, and activation approves none of them. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `unknown_version`.",
+    "An approval is withdrawn, activation approves none of them, and none is served under any pin. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `probe_changed`, `unknown_version`.",
   request: { params: ofOrigin, body: body(Review) },
   responses: { 204: { description: "Rejected, all of them." }, ...problems },
 });
@@ -192,7 +211,7 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     const registry = c.get("registry");
     const row = await readVersion(registry, c.req.valid("param"), c.req.valid("query"));
     const text = await readText(registry, row.toolSha256, row.originId);
-    const recipe = row.recipeSha256 === null ? null : await readText(registry, row.recipeSha256, row.originId);
+    const recipe = await readRecipe(registry, row);
     const definition = JSON.parse(row.definition ?? "{}") as ToolDefinition & Record<string, unknown>;
     const changed = await readChanged(registry, row);
     const hidden = {
@@ -215,16 +234,16 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     return c.json({ version: showVersion(version), against, ...about, hunks: shown, hidden }, 200);
   });
   app.openapi(approve, async (c) => {
-    const { skills, note = null } = c.req.valid("json");
+    const { skills, note = null, probedAt = null } = c.req.valid("json");
     const { id } = c.req.valid("param");
-    await approveVersions(c.get("registry"), actingNow(c), id, skills, note);
+    await approveVersions(c.get("registry"), actingNow(c), id, skills, note, probedAt);
     await tellHub(c, id);
     return c.body(null, 204);
   });
   app.openapi(reject, async (c) => {
-    const { skills, note = null } = c.req.valid("json");
+    const { skills, note = null, probedAt = null } = c.req.valid("json");
     const { id } = c.req.valid("param");
-    await rejectVersions(c.get("registry"), actingNow(c), id, skills, note);
+    await rejectVersions(c.get("registry"), actingNow(c), id, skills, note, probedAt);
     await tellHub(c, id);
     return c.body(null, 204);
   });
@@ -251,6 +270,13 @@ async function readVersion(
   const row = await findVersion(registry, id, { ...skill, toolSha256 });
   if (row === null) throw new RegistryError("not_found", "No probe of this origin saw this version of the skill.");
   return row;
+}
+
+/** One that was approved and is lost does not keep anybody from reading what has to be approved in its place. */
+async function readRecipe(registry: Registry, { recipeSha256, changed, originId }: typeof skills.$inferSelect) {
+  if (recipeSha256 === null) return null;
+  if (changed !== null && (await readArtifact(registry, recipeSha256)) === null) return null;
+  return readText(registry, recipeSha256, originId);
 }
 
 async function readChanged(registry: Registry, row: typeof skills.$inferSelect) {

@@ -50,6 +50,18 @@ describe("approving a version of an active origin", () => {
     await publish(["sum", "b"]);
   });
 
+  it("[code:probe_changed] takes nothing that a probe saw after the one that was reviewed", async () => {
+    const { probedAt } = (await call("GET", `/origins/${id}`)).body;
+    await publish(["sum", "b"]);
+    for (const verb of ["approve", "reject"]) {
+      const { body } = await call("POST", `/origins/${id}/${verb}`, { skills: [version(B)], probedAt });
+      expect(body).toMatchObject({ status: 409, code: "probe_changed", id });
+    }
+    expect(await states()).toEqual(["a approved", "b waiting"]);
+    const latest = (await call("GET", `/origins/${id}`)).body.probedAt;
+    expect((await call("POST", `/origins/${id}/approve`, { skills: [version(B)], probedAt: latest })).status).toBe(204);
+  });
+
   it("makes it the last approved one, leaves the origin active, and is in the audit log", async () => {
     const before = await policyVersion();
     expect(await states()).toEqual(["a approved", "b waiting"]);

@@ -17,6 +17,13 @@ export interface VersionName extends SkillId {
   readonly toolSha256: string;
 }
 
+interface Decision {
+  readonly note: string | null;
+  /** `probedAt` of the probe that was reviewed, or `null`. */
+  readonly reviewed: number | null;
+  readonly action: AuditAction;
+}
+
 type Version = typeof skills.$inferSelect;
 
 /**
@@ -24,7 +31,8 @@ type Version = typeof skills.$inferSelect;
  * before. The origin's status stays.
  *
  * @param wanted one version a skill at most.
- * @throws RegistryError `not_found`, `bad_state` (the origin is revoked), `unknown_version`, `not_stored`, `hash_revoked`.
+ * @param reviewed `probedAt` of the probe that was reviewed, or `null`: whatever the latest one saw.
+ * @throws RegistryError `not_found`, `bad_state` (the origin is revoked), `probe_changed`, `unknown_version`, `not_stored`, `hash_revoked`.
  */
 export function approveVersions(
   registry: Registry,
@@ -32,8 +40,9 @@ export function approveVersions(
   originId: string,
   wanted: readonly VersionName[],
   note: string | null,
+  reviewed: number | null = null,
 ): Promise<void> {
-  return decide(registry, acting, originId, wanted, note, "skill.approve", async (versions) => {
+  return decide(registry, acting, originId, wanted, { note, reviewed, action: "skill.approve" }, async (versions) => {
     const lost = versions.find(({ bytes }) => bytes === null);
     if (lost !== undefined) {
       throw new RegistryError(
@@ -51,7 +60,7 @@ export function approveVersions(
 /**
  * Rejects versions: an approval they had is withdrawn, and no activation approves them until somebody approves them by name.
  *
- * @throws RegistryError `not_found`, `bad_state` (the origin is revoked), `unknown_version`.
+ * @throws RegistryError `not_found`, `bad_state` (the origin is revoked), `probe_changed`, `unknown_version`.
  */
 export function rejectVersions(
   registry: Registry,
@@ -59,8 +68,9 @@ export function rejectVersions(
   originId: string,
   wanted: readonly VersionName[],
   note: string | null,
+  reviewed: number | null = null,
 ): Promise<void> {
-  return decide(registry, acting, originId, wanted, note, "skill.reject", async () => ({
+  return decide(registry, acting, originId, wanted, { note, reviewed, action: "skill.reject" }, async () => ({
     approvedAt: null,
     approvedBy: null,
     rejectedAt: acting.now,
@@ -77,13 +87,15 @@ async function decide(
   acting: Acting,
   originId: string,
   wanted: readonly VersionName[],
-  note: string | null,
-  action: AuditAction,
+  { note, reviewed, action }: Decision,
   change: (versions: readonly Version[]) => Promise<SQLiteUpdateSetSource<typeof skills>>,
 ): Promise<void> {
   const decided = await mutate(registry, acting, async () => {
     const row = await getOrigin(registry, originId);
     requireNotRevoked(row);
+    if (reviewed !== null && reviewed !== row.probedAt) {
+      throw new RegistryError("probe_changed", "Another probe was recorded since; review what it saw.", originId);
+    }
     const keys = wanted.map(({ scope, name, toolSha256 }) => JSON.stringify([scope ?? "", name, toolSha256]));
     const isWanted = sql`${skills.originId} = ${originId}
       AND json_array(${skills.scope}, ${skills.name}, ${skills.toolSha256}) IN ${valuesOf(keys)}`;

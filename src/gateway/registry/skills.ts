@@ -51,6 +51,26 @@ export async function probedSkills(
   return rows.map(toVersion);
 }
 
+/**
+ * What the probe recorded at `probedAt` saw: of each version a text that differs where anything does that an approval takes, also what its
+ * hash does not cover.
+ */
+export async function probedTexts(
+  registry: Registry,
+  originId: string,
+  probedAt: number,
+): Promise<ReadonlySet<string>> {
+  const { description, version, definition, recipeSha256 } = AS_LAST_SEEN;
+  const rows = await registry
+    .select({
+      text: sql<string>`json_array(${skills.scope}, ${skills.name}, ${skills.toolSha256},
+        ${description}, ${version}, ${definition}, ${recipeSha256})`,
+    })
+    .from(skills)
+    .where(and(eq(skills.originId, originId), eq(skills.lastSeenAt, probedAt)));
+  return new Set(rows.map(({ text }) => text));
+}
+
 /** Every version seen, in order of scope, name and hash. */
 export async function listSkills(
   registry: Registry,

@@ -8,7 +8,7 @@ import { forgetHeldReleases } from "../../src/gateway/durable/origin-hub.ts";
 import { artifacts, origins, publishedMemories, skills, verdicts } from "../../src/gateway/registry/schema.ts";
 import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
 import { releases } from "../../src/gateway/releases/release-cache.ts";
-import { addClient, become, env, mcp, migrate, rpc, seen } from "./gateway-fixture.ts";
+import { addClient, become, env, mcp, migrate, rpc, seen, send } from "./gateway-fixture.ts";
 import {
   addReviewer,
   approve,
@@ -32,6 +32,17 @@ const skill = (answer: string, fields: Partial<Published> = {}): Published => ({
   answer,
   ...fields,
 });
+
+const ADMIN_TOKEN = "trust-admin-token-0123";
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read whatever the answer holds.
+async function api(method: string, path: string, body?: object): Promise<any> {
+  const headers = { Authorization: `Bearer ${ADMIN_TOKEN}`, "Content-Type": "application/json" };
+  const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const answer = await send(`/admin/api/v1${path}`, init, { ADMIN_TOKEN });
+  expect(answer.status).toBeLessThan(300);
+  return answer.status === 204 ? null : answer.json();
+}
 
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
 const header = (answer: Response) => answer.headers.get("X-Gw-Attestations");
@@ -396,6 +407,30 @@ async function lose({ origin }: { readonly origin: string }, storage: boolean): 
   forgetHeldReleases();
   await evictDurableObject(stub);
 }
+
+describe("the attestations that a publisher ships for an approved version", () => {
+  it("go on counting when it ships others, until they are revoked", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const id = `org_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
+    const publisher = await startPublisher({ id, attestationMode: "enforcing" });
+    const ada = await addReviewer("ada");
+    const [first, second] = [skill("first"), skill("second")];
+    const stranger = { ...(await ada.sign(publisher.origin, first)), attester: "human:nobody" };
+    await publisher.publish([first], [await ada.sign(publisher.origin, first), stranger]);
+    const name = { scope: null, name: "s", toolSha256: await hashOf(first) };
+    const { probedAt } = await api("POST", `/origins/${id}/probe`);
+    await api("POST", `/origins/${id}/approve`, { skills: [name], probedAt });
+    expect(await publisher.value("s")).toBe("first");
+    const { items } = await api("GET", `/attestations?origin=${encodeURIComponent(publisher.origin)}`);
+    expect(items).toMatchObject([{ attester: ada.attester, storedBy: "publisher" }]);
+    await publisher.publish([second], [await ada.sign(publisher.origin, second)]);
+    pass(105_001);
+    expect(await publisher.tools()).toEqual(["s: Says first. [attestation: attested]"]);
+    await revoke("attestation", items[0].id);
+    pass(5_001);
+    expect(await publisher.value("s")).toBe("no_skills");
+  });
+});
 
 describe("what is held", () => {
   async function held() {

@@ -60,7 +60,9 @@ const AttestationBody = z
     kind: z.enum(["ed25519", "sigstore"]),
     note: z.string().nullable(),
     storedAt: Moment,
-    storedBy: z.string(),
+    storedBy: z.string().openapi({
+      description: "`publisher`: taken from its own attestations.json when the version was approved.",
+    }),
     revocationId: RevocationId.nullable().openapi({ description: "The revocation of it that is in force." }),
   })
   .openapi("Attestation");

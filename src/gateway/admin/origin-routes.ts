@@ -34,6 +34,7 @@ import {
   Reason,
   Sought,
 } from "./shapes.ts";
+import { keepShippedAttestations } from "./shipped-attestations.ts";
 
 const AttestationMode = z.enum(["off", "advisory", "enforcing"], { error: "must be off, advisory, enforcing or null" });
 const Pin = z.enum(["off", "warn", "hold"], { error: "must be off, warn or hold" }).openapi({
@@ -162,7 +163,7 @@ const activate = adminRoute({
   tags,
   summary: "Activate an origin, approving the hashes just probed",
   description:
-    "From pending or suspended. Approves exactly the skill versions of the latest probe. Where that is older than 15 minutes, or there is none, the origin is probed first, and unless that finds just what the earlier probe found the answer is `probe_changed`: review and activate again. A hash that is revoked must be rejected first. Problems: `not_found`, `bad_state`, `probe_changed`, `discovery_failed`, `no_skills`, `hash_revoked`.",
+    "From pending or suspended. Approves exactly the skill versions of the latest probe. Where that is older than 15 minutes, or there is none, the origin is probed first, and unless that finds just what the earlier probe found, recipes, descriptions and definitions included, the answer is `probe_changed`: review and activate again. Of the publisher's own attestations those that count today are stored with the gateway's. A hash that is revoked must be rejected first. Problems: `not_found`, `bad_state`, `probe_changed`, `discovery_failed`, `no_skills`, `hash_revoked`.",
   request: { params: ofOrigin, body: { required: false, content: { "application/json": { schema: Activation } } } },
   responses: { 200: json("The origin, active.", OriginBody), ...problems },
 });
@@ -223,9 +224,12 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
     if (wantsStream(c)) return streamProbe(c, prober, id);
     return c.json(await probeAndRecord(c, prober, id), 200);
   });
-  app.openapi(activate, (c) => {
+  app.openapi(activate, async (c) => {
     const reviewed = c.req.valid("json").probedAt ?? null;
-    return step(c, c.req.valid("param").id, (_, acting, id) => activateProbed(c, prober, acting, id, reviewed));
+    const { id } = c.req.valid("param");
+    const answer = await step(c, id, (_, acting, id) => activateProbed(c, prober, acting, id, reviewed));
+    await keepShippedAttestations(c, id);
+    return answer;
   });
   app.openapi(suspend, (c) => {
     const { reason = null } = c.req.valid("json");

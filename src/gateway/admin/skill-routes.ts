@@ -29,6 +29,7 @@ import {
   pageRequest,
   problems,
 } from "./shapes.ts";
+import { keepShippedAttestations } from "./shipped-attestations.ts";
 import { SkillVersionBody, showVersion } from "./skill-shape.ts";
 import { diffSources, MAX_CHANGED_LINES, MAX_COMPARED_LINES, MAX_LINE_CHARS, MAX_SHOWN_LINES } from "./source-diff.ts";
 
@@ -79,13 +80,10 @@ const Source = z
   .object({
     version: SkillVersionBody,
     source: z.string().openapi({ description: "The text of tool.js; its UTF-8 bytes have the hash." }),
-    recipe: z
-      .string()
-      .nullable()
-      .openapi({
-        description:
-          "The text of SKILL.md, where the version has a verified one and, if it changed since it was approved, the approved one is still kept.",
-      }),
+    recipe: z.string().nullable().openapi({
+      description:
+        "The text of SKILL.md, where the version has a verified one and, if it changed since it was approved, the approved one is still kept.",
+    }),
     definition: z.record(z.string(), z.any()).openapi({ description: "What the script registers." }),
     changed: z
       .object({
@@ -183,7 +181,7 @@ const approve = adminRoute({
   tags,
   summary: "Approve skill versions",
   description:
-    "Each becomes the last approved version of its skill, with the description, definition and recipe that the latest probe saw. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `probe_changed`, `unknown_version`, `not_stored`, `hash_revoked`.",
+    "Each becomes the last approved version of its skill, with the description, definition and recipe that the latest probe saw. Of the publisher's own attestations those that count for it today are stored with the gateway's. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `probe_changed`, `unknown_version`, `not_stored`, `hash_revoked`.",
   request: { params: ofOrigin, body: body(Review) },
   responses: { 204: { description: "Approved, all of them." }, ...problems },
 });
@@ -237,6 +235,7 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     const { skills, note = null, probedAt = null } = c.req.valid("json");
     const { id } = c.req.valid("param");
     await approveVersions(c.get("registry"), actingNow(c), id, skills, note, probedAt);
+    await keepShippedAttestations(c, id);
     await tellHub(c, id);
     return c.body(null, 204);
   });
@@ -249,7 +248,7 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
   });
 }
 
-/** The decision stands whether the hub hears of it or not: its next discovery asks anyway. */
+/** A decision stands whether the hub hears of it or not: its next discovery asks anyway. */
 async function tellHub(c: AdminContext, id: string): Promise<void> {
   forgetPolicy();
   try {

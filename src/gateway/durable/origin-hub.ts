@@ -159,6 +159,12 @@ export class OriginHub extends DurableObject<Env> {
     return { packed, failure: this.#failed === null ? null : { at: this.#failed.at, ...this.#failed.failure } };
   }
 
+  /** What the publisher ships of attestations, and what is known of their proofs; nothing where no release is held. */
+  shipped(): Pick<Release, "attestations" | "facts"> {
+    const { attestations, facts } = this.#previous()?.release ?? { attestations: [], facts: [] };
+    return { attestations, facts };
+  }
+
   status(): HubStatus {
     const failure = this.#failed;
     return {

@@ -34,6 +34,7 @@ export interface StoredAttestation {
  * Stores attestations, all in one batch; what is stored already stays as it is, with the moment at which it was stored first.
  *
  * @param accepted judged by the caller, each id once.
+ * @param storedBy where they come from, if it is not the actor who brings them.
  * @returns the ids of those that were not stored before.
  * @throws RegistryError `too_many_attestations` (an origin would have more than 1,000, or more than 4 MiB, that are neither
  * expired nor revoked); then none is stored.
@@ -42,6 +43,7 @@ export function storeAttestations(
   registry: Registry,
   acting: Acting,
   accepted: readonly Attestation[],
+  storedBy = acting.actor,
 ): Promise<ReadonlySet<Sha256Hex>> {
   return mutate(registry, acting, async () => {
     const ids = accepted.map(({ id }) => id);
@@ -75,7 +77,7 @@ export function storeAttestations(
         // One parameter for all of them: a request has at most 256 KiB.
         registry.insert(attestations).select(
           sql`SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-            ${acting.now}, ${acting.actor} FROM json_each(${JSON.stringify(rows)})`,
+            ${acting.now}, ${storedBy} FROM json_each(${JSON.stringify(rows)})`,
         ),
         registry
           .update(origins)
@@ -85,7 +87,7 @@ export function storeAttestations(
       audit: {
         action: "attestation.create",
         subject: of.length === 1 ? (of[0] ?? "") : `${of.length} origins`,
-        detail: { attestations: fresh.map(summaryOf) },
+        detail: { attestations: fresh.map(summaryOf), storedBy },
       },
     };
   });

@@ -119,6 +119,14 @@ export function inspectHub(env: Env, origin: CanonicalOrigin): Promise<HubInspec
   return ask(env, origin, async (hub) => hub.inspect());
 }
 
+/** The attestations of the release that the hub holds. */
+export function shippedWithRelease(
+  env: Env,
+  origin: CanonicalOrigin,
+): Promise<Pick<Release, "attestations" | "facts">> {
+  return ask(env, origin, async (hub) => hub.shipped());
+}
+
 /** How an origin fares. */
 export function hubStatus(env: Env, origin: CanonicalOrigin): Promise<HubStatus> {
   return ask(env, origin, async (hub) => hub.status());
@@ -139,7 +147,7 @@ export function reconsiderHub(env: Env, origin: CanonicalOrigin): Promise<void> 
 }
 
 /** The hub's methods as a caller sees them; the platform's own type of a stub recurses without end on JSON values. */
-type HubStub = Pick<OriginHub, "get" | "probe" | "reconsider" | "wake" | "inspect" | "status" | "history">;
+type HubStub = Pick<OriginHub, "get" | "probe" | "reconsider" | "shipped" | "wake" | "inspect" | "status" | "history">;
 
 async function ask<T>(env: Env, origin: CanonicalOrigin, question: (hub: HubStub) => Promise<T>): Promise<T> {
   try {

@@ -14,7 +14,7 @@ const SOURCE = new Uint8Array(900_000);
 
 /** A version with a recipe; its hash is that of no bytes. */
 function skill(number: number, text: string, more: Partial<ReleaseSkill> = {}): ReleaseSkill {
-  const hash = (kind: string) => `${kind}${number}`.padEnd(64, "0") as Sha256Hex;
+  const hash = (kind: string) => `${kind}${String(number).padStart(63, "0")}` as Sha256Hex;
   const name = `s${number}`;
   return {
     scope: null,

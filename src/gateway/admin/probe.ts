@@ -158,7 +158,7 @@ export async function activateProbed(
   const probe = await probeAndRecord(c, prober, id);
   if (probe.error !== null) throw new Problem(probe.error.code, { detail: probe.error.message, id });
   const probedAt = probe.probedAt ?? 0;
-  if (earlier !== null && earlier.symmetricDifference(await probedTexts(registry, id, probedAt)).size > 0) {
+  if (earlier !== null && !isSame(earlier, await probedTexts(registry, id, probedAt))) {
     throw new Problem("probe_changed", {
       detail: "The origin's skills, or what comes with them, changed since they were probed; review them.",
       id,
@@ -191,4 +191,8 @@ type VersionKey = Pick<SkillVersion, "scope" | "name" | "toolSha256">;
 
 function keyOf({ scope, name, toolSha256 }: VersionKey): string {
   return JSON.stringify([scope, name, toolSha256]);
+}
+
+function isSame(before: ReadonlySet<string>, after: ReadonlySet<string>): boolean {
+  return before.size === after.size && [...after].every((text) => before.has(text));
 }

@@ -22,7 +22,16 @@ const ROW: OriginRow = {
 };
 
 function decisionsOf(version: number): OriginDecisions {
-  return { version, mode: null, pin: "hold", forwardTrace: false, approved: new Map(), stored: [], bytes: 100 };
+  return {
+    version,
+    mode: null,
+    pin: "hold",
+    forwardTrace: false,
+    approved: new Map(),
+    rejected: new Set(),
+    stored: [],
+    bytes: 100,
+  };
 }
 
 function trustOf(version: number): TrustInForce {

@@ -53,7 +53,7 @@ export async function approvedVersions(
   const refused = refusedRecipes(release);
   const refusedBefore = before === null ? refused : refusedRecipes(before);
   const held: ReleaseSkill[] = [];
-  const confirmed: PublicName[] = [];
+  const confirmed = new Set<PublicName>();
   const wanted: VersionName[] = [];
   const compared: ReleaseSkill[] = [];
   for (const { scope, name, current } of listedSkills(release)) {
@@ -66,7 +66,7 @@ export async function approvedVersions(
       const known = heldBefore.get(versionKey(current));
       if (!isKnown || seen === undefined || !isAlike(seen, current)) compared.push(current);
       else if (known !== undefined) held.push(known);
-      else if (confirmedBefore.has(current.publicName)) confirmed.push(current.publicName);
+      else if (confirmedBefore.has(current.publicName)) confirmed.add(current.publicName);
       // It was left out of the release for its size, or the store did not know it.
       else compared.push(current);
       continue;
@@ -78,9 +78,11 @@ export async function approvedVersions(
   }
   const found: Compared = compared.length === 0 ? { confirmed: [], changed: [] } : await compare(compared);
   const versions = wanted.length === 0 ? [] : await readVersions(wanted);
+  for (const { publicName } of found.confirmed) confirmed.add(publicName);
   return {
     held: withoutRecipes([...found.changed, ...held, ...versions], refused),
-    confirmed: [...confirmed, ...found.confirmed.map(({ publicName }) => publicName)],
+    // In document order, so that what is found again makes the same release.
+    confirmed: release.skills.map(({ publicName }) => publicName).filter((name) => confirmed.has(name)),
   };
 }
 

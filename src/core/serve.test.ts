@@ -6,8 +6,9 @@ import { Publisher, script } from "./discovery/fixture/publisher.ts";
 import { contextOf, returning, serve, testSandbox, textOf } from "./fixture/serving.ts";
 import type { JsonObject } from "./json.ts";
 import { DEFAULT_DISCOVERY_LIMITS, DEFAULT_SANDBOX_LIMITS } from "./limits.ts";
+import type { CallContext } from "./mcp/provider.ts";
 import { MemoryIndexes } from "./memory/memory-indexes.ts";
-import { createProvider } from "./serve.ts";
+import { type CallReport, createProvider } from "./serve.ts";
 
 describe("lists", () => {
   it("tools under their public names, in document order, with what was registered", async () => {

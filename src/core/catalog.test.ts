@@ -5,7 +5,7 @@ import { policyWith, trustWith } from "./attestation/fixture/policies.ts";
 import { at, createReviewer, day, forged, type TestReviewer } from "./attestation/fixture/reviewing.ts";
 import { embeddedTrustRoot } from "./attestation/trust-root.ts";
 import { openQuestions, type Trust } from "./attestation/verdict.ts";
-import { type ApprovedVersion, admit, type Catalog, type Policy, skillKey, versionKey } from "./catalog.ts";
+import { type ApprovedVersion, admit, type Catalog, type Policy, skillKey } from "./catalog.ts";
 import type { Release, ReleaseSkill } from "./discovery/release.ts";
 import { NO_INDEX } from "./discovery/skills-index.ts";
 import type { Sha256Hex } from "./integrity.ts";
@@ -220,16 +220,18 @@ describe("code that changed", () => {
   });
 
   it("is served under no pin once it is rejected", () => {
-    const rejected = new Set([versionKey(skill("sum", "c"))]);
+    const rejected = new Set([sha("c")]);
     for (const pin of ["off", "warn"] as const) {
       const catalog = admit(changedRelease, pinned(pin, ["b"], { rejected }), NOW);
       expect([...served(catalog), ...withheld(catalog)]).toEqual(["sum c rejected"]);
     }
     expect(served(admit(changedRelease, pinned("hold", ["b"], { rejected }), NOW))).toEqual(["sum b"]);
     expect(withheld(admit(changedRelease, pinned("hold", [], { rejected }), NOW))).toEqual(["sum c rejected"]);
-    // The same code under another name or in another scope is another version.
-    const other = release([skill("sum", "c", "x")]);
-    expect(served(admit(other, pinned("off", [], { rejected }), NOW))).toEqual(["x__sum c"]);
+    // The same code under another name, or in another scope, is as bad, unless it is approved there.
+    const other = release([skill("sum", "c", "x"), skill("more", "c")], { confirmed });
+    const more = { rejected, approved: new Map([[skillKey(skill("more")), approvals("c")]]) };
+    const catalog = admit(other, policyWith({ pin: "warn", ...more }), NOW);
+    expect([...served(catalog), ...withheld(catalog)]).toEqual(["more c", "x__sum c rejected"]);
   });
 
   it("is held back where no approved version is at hand", () => {

@@ -21,8 +21,8 @@ export interface Policy {
   readonly pin: "off" | "warn" | "hold";
   /** By {@link skillKey}; the newest approval first. */
   readonly approved: ReadonlyMap<string, readonly ApprovedVersion[]>;
-  /** Versions that the operator refused, by {@link versionKey}: they are served under no pin. */
-  readonly rejected: ReadonlySet<string>;
+  /** Hashes of versions that the operator refused: they are served under no pin and no name, unless approved under this one. */
+  readonly rejected: ReadonlySet<Sha256Hex>;
   readonly trust: Trust;
   /** The gateway's own store of attestations, as far as it concerns the origin. */
   readonly stored: readonly StoredAttestation[];
@@ -217,7 +217,9 @@ function chooseVersion(
   const skill = pin === "hold" ? pinned() : current;
   if (skill === null) return current === null ? null : withholdUnapproved(current, isApproved, rejected);
   if (isRevoked(skill)) return withhold(skill, "revoked_hash", "The operator revoked this hash: it runs nowhere.");
-  if (rejected.has(versionKey(skill))) return withholdUnapproved(skill, false, rejected);
+  if (rejected.has(skill.toolSha256) && !approvals.some(({ toolSha256 }) => toolSha256 === skill.toolSha256)) {
+    return withholdUnapproved(skill, false, rejected);
+  }
   return { skill, flag: pin === "warn" && !isApproved ? "unapproved" : null };
 }
 
@@ -226,8 +228,8 @@ function withholdUnapproved(skill: ReleaseSkill, isApproved: boolean, rejected: 
     const sentence = "Its code is approved, but what comes with it could not be compared with what was approved.";
     return withhold(skill, "unconfirmed", sentence);
   }
-  return rejected.has(versionKey(skill))
-    ? withhold(skill, "rejected", "The operator rejected this version.")
+  return rejected.has(skill.toolSha256)
+    ? withhold(skill, "rejected", "The operator rejected this code.")
     : withhold(skill, "awaiting_approval", "Nobody has approved this code, and no approved version is at hand.");
 }
 

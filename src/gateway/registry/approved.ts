@@ -34,20 +34,13 @@ export async function approvedVersions(registry: Registry, originId: string): Pr
   }));
 }
 
-/** Every rejected version of an origin's skills: at most `MAX_REJECTED_VERSIONS` of each. One read of D1. */
-export async function rejectedVersions(
-  registry: Registry,
-  originId: string,
-): Promise<readonly (SkillId & { readonly toolSha256: Sha256Hex })[]> {
+/** The hashes of all rejected versions of an origin's skills, of each at most `MAX_REJECTED_VERSIONS`. One read of D1. */
+export async function rejectedHashes(registry: Registry, originId: string): Promise<readonly Sha256Hex[]> {
   const rows = await registry
-    .select({ scope: skills.scope, name: skills.name, toolSha256: skills.toolSha256 })
+    .selectDistinct({ toolSha256: skills.toolSha256 })
     .from(skills)
     .where(and(eq(skills.originId, originId), isNotNull(skills.rejectedAt)));
-  return rows.map(({ scope, name, toolSha256 }) => ({
-    scope: scope === "" ? null : scope,
-    name,
-    toolSha256: toolSha256 as Sha256Hex,
-  }));
+  return rows.map(({ toolSha256 }) => toolSha256 as Sha256Hex);
 }
 
 /**
@@ -85,7 +78,8 @@ export async function readApproved(
 
 /**
  * Compares skills whose code is approved with what was approved. Where something that the code's hash does not cover is not as it was then,
- * they come as they were approved. What the store knows no approval of, or not what was approved, is in neither list. A recipe whose hash nobody declares is never stored: the setting that lets it be served decides about it alone.
+ * they come as they were approved. What the store knows no approval of, or not what was approved, is in neither list. A
+ * recipe whose hash nobody declares is never stored: the setting that lets it be served decides about it alone.
  *
  * @param current skills as the publisher has them now.
  */

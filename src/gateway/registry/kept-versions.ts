@@ -24,7 +24,8 @@ export async function namedArtifacts(registry: Registry, originId: string): Prom
 /**
  * Forgets what an origin has too much of, and the artifacts that nothing needs any more. First the unapproved versions of each skill past
  * the bound go; then, past the bound of bytes, whatever was seen longest ago: waiting versions wholly, of approved and rejected ones the
- * bytes. How an approved version was approved stays known. Of rejected versions past the first bound, too, only the bytes go, unless there are more than a thousand of one skill.
+ * bytes. How an approved version was approved stays known. Of rejected versions past the first bound, too, only the bytes go, unless there
+ * are more than a thousand of one skill.
  * Kept longest are the last approved version of each skill that the latest probe saw, then what that probe saw.
  *
  * @param before the origin's artifacts before the change, and those written for it: candidates for removal.

@@ -12,8 +12,8 @@ export interface OriginDecisions {
   readonly forwardTrace: boolean;
   /** By `skillKey`; the newest approval first. */
   readonly approved: ReadonlyMap<string, readonly ApprovedVersion[]>;
-  /** By `versionKey`. */
-  readonly rejected: ReadonlySet<string>;
+  /** As in `Policy`. */
+  readonly rejected: Policy["rejected"];
   /** The newest of the gateway's own attestations for this origin, see `readDecisions`. */
   readonly stored: readonly StoredAttestation[];
   /** What all of it occupies in memory, about. */

@@ -1,9 +1,9 @@
 import { desc, sql } from "drizzle-orm";
 import { readAttestations } from "../../core/attestation/read.ts";
-import { type StoredAttestation, skillKey, versionKey } from "../../core/catalog.ts";
+import { type StoredAttestation, skillKey } from "../../core/catalog.ts";
 import type { Json } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import { approvedVersions, rejectedVersions } from "../registry/approved.ts";
+import { approvedVersions, rejectedHashes } from "../registry/approved.ts";
 import { MAX_STORED_LENGTH, MAX_STORED_PER_ORIGIN } from "../registry/attestations.ts";
 import type { Registry } from "../registry/database.ts";
 import { attestations } from "../registry/schema.ts";
@@ -23,7 +23,7 @@ export async function readDecisions(
 ): Promise<OriginDecisions> {
   const [approvals, rejections, entries] = await Promise.all([
     approvedVersions(registry, originId),
-    rejectedVersions(registry, originId),
+    rejectedHashes(registry, originId),
     readEntries(registry, origin),
   ]);
   const length = entries.reduce((sum, { entry }) => sum + entry.length, 0);
@@ -33,7 +33,7 @@ export async function readDecisions(
     pin,
     forwardTrace,
     approved: Map.groupBy(approvals, skillKey),
-    rejected: new Set(rejections.map(versionKey)),
+    rejected: new Set(rejections),
     stored: await readStored(entries),
     bytes: length + ROW_BYTES * (1 + approvals.length + rejections.length + entries.length),
   };

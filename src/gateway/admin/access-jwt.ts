@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, jwtVerify } from "jose";
+import type { createRemoteJWKSet, FetchImplementation } from "jose";
 import { readBounded } from "../../core/integrity.ts";
 import type { Settings } from "../env.ts";
 import { GatewayError } from "../errors.ts";
@@ -12,6 +12,11 @@ const KEYS_FRESH_MS = 600_000;
 const COOLDOWN_MS = 30_000;
 /** What of jose's codes says that the team's keys could not be had, rather than that the JWT is none of theirs. */
 const UNAVAILABLE: ReadonlySet<string> = new Set(["ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID", "ERR_JOSE_GENERIC"]);
+
+/** Loaded with the first JWT: an isolate without Access does without it. */
+type Jose = typeof import("jose");
+
+type FetchOptions = Parameters<FetchImplementation>[1];
 
 /** Whom a valid JWT of Cloudflare Access names. */
 export interface AccessIdentity {
@@ -33,14 +38,14 @@ export type AccessVerifier = (jwt: string, access: NonNullable<Settings["access"
  */
 export function accessVerifier(fetchKeys: FetchImplementation = fetch): AccessVerifier {
   const teams = new Map<string, ReturnType<typeof createRemoteJWKSet>>();
-  const keysOf = (teamDomain: string) => {
+  const keysOf = (teamDomain: string, { createRemoteJWKSet, customFetch }: Jose) => {
     let keys = teams.get(teamDomain);
     if (keys === undefined) {
       keys = createRemoteJWKSet(new URL(`https://${teamDomain}/cdn-cgi/access/certs`), {
         timeoutDuration: FETCH_TIMEOUT_MS,
         cacheMaxAge: KEYS_FRESH_MS,
         cooldownDuration: COOLDOWN_MS,
-        [customFetch]: async (url, options) => {
+        [customFetch]: async (url: string, options: FetchOptions) => {
           const { status, ...response } = await boundedFetch(fetchKeys, url, options);
           return new Response(response.body, { status });
         },
@@ -51,8 +56,9 @@ export function accessVerifier(fetchKeys: FetchImplementation = fetch): AccessVe
   };
   return async (jwt, { teamDomain, audience }) => {
     if (jwt.length > MAX_JWT_CHARS) return null;
+    const jose = await import("jose");
     try {
-      const { payload } = await jwtVerify(jwt, keysOf(teamDomain), {
+      const { payload } = await jose.jwtVerify(jwt, keysOf(teamDomain, jose), {
         algorithms: ["RS256"],
         issuer: `https://${teamDomain}`,
         audience,
@@ -63,13 +69,13 @@ export function accessVerifier(fetchKeys: FetchImplementation = fetch): AccessVe
         ? { email: email.toLowerCase(), expiresAt: exp * 1000 }
         : null;
     } catch (cause) {
-      if (cause instanceof errors.JOSEError && !UNAVAILABLE.has(cause.code)) return null;
+      if (cause instanceof jose.errors.JOSEError && !UNAVAILABLE.has(cause.code)) return null;
       throw new GatewayError("policy_unavailable", { message: "The keys of Cloudflare Access cannot be read.", cause });
     }
   };
 }
 
-async function boundedFetch(fetchKeys: FetchImplementation, url: string, options: Parameters<FetchImplementation>[1]) {
+async function boundedFetch(fetchKeys: FetchImplementation, url: string, options: FetchOptions) {
   const response = await fetchKeys(url, options);
   return { status: response.status, body: await readBounded(response, MAX_KEYS_BYTES) };
 }

@@ -46,6 +46,8 @@ interface Operators {
   readonly expired: string;
   readonly revoked: string;
   readonly suspended: string;
+  /** The cookie of a session that was opened with a token that then expired. */
+  readonly endedSession: string;
 }
 
 let operators: Operators;
@@ -56,12 +58,14 @@ beforeAll(async () => {
     await Promise.all(ROLES.map(async (role) => [role, (await newOperator(role)).token])),
   ) as Record<Role, string>;
   const expired = await newOperator("admin");
+  const opened = await call("POST", "/session", { token: expired.token }, { token: null });
+  const endedSession = opened.headers.get("Set-Cookie")?.split(";")[0] ?? "";
   await testEnv.DB.prepare("UPDATE operator_tokens SET expires_at = 1 WHERE id = ?").bind(expired.tokenId).run();
   const revoked = await newOperator("admin");
   await call("DELETE", `/operators/${revoked.id}/tokens/${revoked.tokenId}`);
   const suspended = await newOperator("admin");
   await call("PATCH", `/operators/${suspended.id}`, { status: "suspended" });
-  operators = { tokens, expired: expired.token, revoked: revoked.token, suspended: suspended.token };
+  operators = { tokens, expired: expired.token, revoked: revoked.token, suspended: suspended.token, endedSession };
 });
 
 beforeEach(async () => {
@@ -82,35 +86,35 @@ describe.each(ROUTES)("%s", (route, access) => {
   const body = ["GET", "DELETE"].includes(method) ? undefined : {};
   const send = (request: AdminRequest) => call(method, fill(pattern), body, request);
 
-  it.skipIf(access === "anyone")(
-    "[code:unauthorized] answers every credential that counts for nothing alike",
-    async () => {
-      const refused: Record<string, AdminRequest> = {
-        "no credential": { token: null },
-        "a wrong token": { token: "wrong-admin-token-0123456789" },
-        "the beginning of ADMIN_TOKEN": { token: ADMIN_TOKEN.slice(0, -1) },
-        "more than ADMIN_TOKEN": { token: `${ADMIN_TOKEN}x` },
-        "a client's token": { token: createToken() },
-        "an operator's token that does not exist": { token: createToken("sgo") },
-        "an expired token": { token: operators.expired },
-        "a revoked token": { token: operators.revoked },
-        "the token of a suspended operator": { token: operators.suspended },
-        "another scheme": { token: null, headers: { Authorization: `Basic ${btoa(`admin:${ADMIN_TOKEN}`)}` } },
-        "a cookie that is no session": { token: null, headers: { Cookie: `__Host-skillgate-session=${HASH}` } },
-        "a JWT while Access is not set up": { token: null, headers: { "Cf-Access-Jwt-Assertion": "a.b.c" } },
-        "ADMIN_TOKEN while it is not set": { bindings: { ...testEnv, ADMIN_TOKEN: undefined } },
-        "ADMIN_TOKEN while it is empty": { bindings: { ...testEnv, ADMIN_TOKEN: "" } },
-      };
-      for (const [credential, request] of Object.entries(refused)) {
-        const answer = await send(request);
-        expect(answer.status, credential).toBe(401);
-        expect(answer.headers.get("WWW-Authenticate")).toBe("Bearer");
-        expect(answer.headers.get("Content-Type")).toBe("application/problem+json");
-        expect(answer.headers.get("Cache-Control")).toBe("no-store");
-        expect(answer.body).toMatchObject({ status: 401, code: "unauthorized", title: answer.body.detail });
-      }
-    },
-  );
+  const refusal = async () => {
+    const refused: Record<string, AdminRequest> = {
+      "no credential": { token: null },
+      "a wrong token": { token: "wrong-admin-token-0123456789" },
+      "the beginning of ADMIN_TOKEN": { token: ADMIN_TOKEN.slice(0, -1) },
+      "more than ADMIN_TOKEN": { token: `${ADMIN_TOKEN}x` },
+      "a client's token": { token: createToken() },
+      "an operator's token that does not exist": { token: createToken("sgo") },
+      "an expired token": { token: operators.expired },
+      "a revoked token": { token: operators.revoked },
+      "the token of a suspended operator": { token: operators.suspended },
+      "another scheme": { token: null, headers: { Authorization: `Basic ${btoa(`admin:${ADMIN_TOKEN}`)}` } },
+      "a cookie that is no session": { token: null, headers: { Cookie: `__Host-skillgate-session=${HASH}` } },
+      "the session of an expired token": { token: null, headers: { Cookie: operators.endedSession } },
+      "a JWT while Access is not set up": { token: null, headers: { "Cf-Access-Jwt-Assertion": "a.b.c" } },
+      "ADMIN_TOKEN while it is not set": { bindings: { ...testEnv, ADMIN_TOKEN: undefined } },
+      "ADMIN_TOKEN while it is empty": { bindings: { ...testEnv, ADMIN_TOKEN: "" } },
+    };
+    for (const [credential, request] of Object.entries(refused)) {
+      const answer = await send(request);
+      expect(answer.status, credential).toBe(401);
+      expect(answer.headers.get("WWW-Authenticate")).toBe("Bearer");
+      expect(answer.headers.get("Content-Type")).toBe("application/problem+json");
+      expect(answer.headers.get("Cache-Control")).toBe("no-store");
+      expect(answer.body).toMatchObject({ status: 401, code: "unauthorized", title: answer.body.detail });
+    }
+  };
+  // Who needs no sign-in is refused nothing.
+  if (access !== "anyone") it("[code:unauthorized] answers every credential that counts for nothing alike", refusal);
 
   it("[code:role_forbidden] is for its role and the ones above", async () => {
     for (const role of ROLES) {

@@ -18,7 +18,7 @@ import {
 import { isCreatedKey } from "../registry/page.ts";
 import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
-import { Problem } from "./problem.ts";
+import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
 import {
   body,
@@ -242,8 +242,7 @@ export function addOperatorRoutes(app: OpenAPIHono<AdminEnv>): void {
 function expiryOf(wanted: number | undefined, now: number): number {
   const expiresAt = wanted ?? now + DEFAULT_LIFETIME_MS;
   if (expiresAt > now && expiresAt <= now + MAX_LIFETIME_MS) return expiresAt;
-  const error = { field: "expiresAt", message: EXPIRY_SENTENCE };
-  throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
+  throw badMember("expiresAt", EXPIRY_SENTENCE);
 }
 
 export function isAccessInUse(c: AdminContext): boolean {

@@ -89,6 +89,11 @@ export class Problem extends Error {
   }
 }
 
+/** The refusal of one member that its schema lets through. @param message as in {@link FieldError}: `must be …`. */
+export function badMember(field: string, message: string): Problem {
+  return new Problem("bad_request", { detail: `${field} ${message}.`, errors: [{ field, message }] });
+}
+
 /**
  * An RFC 9457 answer: `application/problem+json` with `type` (`about:blank`: the code says it all), `title`, `status`,
  * `detail`, and the members `code`, `requestId`, `id` and `errors`.

@@ -13,7 +13,7 @@ import {
 } from "../registry/reviewers.ts";
 import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
-import { Problem } from "./problem.ts";
+import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
 import {
   body,
@@ -170,8 +170,7 @@ export function addReviewerRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(create, (c) => {
     const { attester, key, registeredAt = null, note = null } = c.req.valid("json");
     if (registeredAt !== null && registeredAt > Date.now()) {
-      const error = { field: "registeredAt", message: "must not be in the future" };
-      throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
+      throw badMember("registeredAt", "must not be in the future");
     }
     const wanted = { attester, key, registeredAt, note };
     return created(c, (acting) => createReviewer(c.get("registry"), acting, wanted), showReviewer);

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { idPattern } from "../registry/ids.ts";
 import { decodeCursor, encodeCursor, type Page, type PageRequest } from "../registry/page.ts";
-import { Problem } from "./problem.ts";
+import { badMember } from "./problem.ts";
 
 const MAX_NAME_CHARS = 100;
 const MAX_NOTE_CHARS = 1_000;
@@ -144,8 +144,7 @@ export function pageRequest<Key>(
   if (cursor === undefined) return { limit, after: null };
   const after = decodeCursor(cursor);
   if (isKey(after) && encodeCursor(after) === cursor) return { limit, after };
-  const error = { field: "cursor", message: "must be the nextCursor of an earlier page of this list" };
-  throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
+  throw badMember("cursor", "must be the nextCursor of an earlier page of this list");
 }
 
 /** The schema of a page of something. */

@@ -11,7 +11,7 @@ import {
 } from "../registry/tokens.ts";
 import { type AdminEnv, actingNow } from "./environment.ts";
 import { created } from "./frame.ts";
-import { Problem } from "./problem.ts";
+import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
 import { ClientId, json, Moment, Name, PageQuery, pageBody, pageOf, pageRequest, problems, TokenId } from "./shapes.ts";
 
@@ -108,8 +108,7 @@ export function addTokenRoutes(app: OpenAPIHono<AdminEnv>): void {
     const now = Date.now();
     const expiresAt = c.req.valid("json").expiresAt ?? null;
     if (expiresAt !== null && (expiresAt <= now || expiresAt > now + MAX_LIFETIME_MS)) {
-      const error = { field: "expiresAt", message: EXPIRY_SENTENCE };
-      throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
+      throw badMember("expiresAt", EXPIRY_SENTENCE);
     }
     const token = createToken();
     const stored = { tokenSha256: await tokenSha256(token), expiresAt, label: c.req.valid("json").label ?? null };

@@ -3,7 +3,7 @@ import { sumUsage, USAGE_GROUPS, type UsageCursor, type UsageSum } from "../regi
 import { flushUsage } from "../usage/usage.ts";
 import { EDGES_MS, HOUR_MS, percentile } from "../usage/usage-counters.ts";
 import type { AdminEnv } from "./environment.ts";
-import { Problem } from "./problem.ts";
+import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
 import {
   ClientId,
@@ -72,8 +72,7 @@ export function addUsageRoutes(app: OpenAPIHono<AdminEnv>): void {
     const { by = "hour", client, origin, tool, from, to = Date.now(), ...asked } = c.req.valid("query");
     const begin = from ?? Math.max(0, to - DAY_MS);
     if (begin >= to || to - begin > MAX_DAYS * DAY_MS) {
-      const error = { field: "from", message: `must be before \`to\`, at most ${MAX_DAYS} days` };
-      throw new Problem("bad_request", { detail: `${error.field} ${error.message}.`, errors: [error] });
+      throw badMember("from", `must be before \`to\`, at most ${MAX_DAYS} days`);
     }
     await flushUsage(c.env);
     const query = { by, from: begin, to, clientId: client, originId: origin, tool };

@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, lte, or } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, lte, or } from "drizzle-orm";
 import { mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
 import { newId } from "./ids.ts";
@@ -91,7 +91,15 @@ export async function findSession(
     .leftJoin(operators, eq(operators.id, operatorSessions.operatorId))
     .leftJoin(operatorTokens, eq(operatorTokens.id, operatorSessions.tokenId))
     .leftJoin(consoleState, eq(consoleState.id, 1))
-    .where(and(isNull(operatorSessions.revokedAt), gt(operatorSessions.expiresAt, now), or(isOperators, isBootstraps)));
+    .where(
+      and(
+        // For the index: the two cases below say it again.
+        inArray(operatorSessions.sessionSha256, ofBootstrap === null ? [ofOperator] : [ofOperator, ofBootstrap]),
+        isNull(operatorSessions.revokedAt),
+        gt(operatorSessions.expiresAt, now),
+        or(isOperators, isBootstraps),
+      ),
+    );
   return row ?? null;
 }
 

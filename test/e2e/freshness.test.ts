@@ -85,6 +85,13 @@ async function changed() {
   return { id, origin: started.origin, first, second };
 }
 
+/** A client that may use every origin, and its caller of the second isolate. */
+async function clientOf(name: string) {
+  const { id } = (await gateways.administer("POST", "/clients", { name, rpm: null, grants: "all" })) as Id;
+  const { token } = (await gateways.administer("POST", `/clients/${id}/tokens`)) as { readonly token: string };
+  return { id, caller: gateways.secondCaller(token) };
+}
+
 const list = (isolate: 0 | 1, origin: string) => gateways.callers[isolate].send(origin, "tools/list");
 const tools = ({ body }: RpcAnswer) => body?.result?.tools?.map(({ name }) => name);
 const code = ({ status, body }: RpcAnswer) => `${status} ${body?.error?.data?.code}`;
@@ -124,7 +131,7 @@ describe("two isolates that share hubs and a database", () => {
     }
   });
 
-  it("see grants, tokens, statuses, modes, approvals, rejections and revocations of hashes, attestations and reviewers within 5 s of a change that the other made", async () => {
+  it("see grants, rules and limits of clients, tokens, statuses, modes, approvals, rejections and revocations of hashes, attestations and reviewers within 5 s of a change that the other made", async () => {
     const [granted, taken, suspended] = [await publisher(), await publisher(), await publisher()];
     const enforcing = await publisher();
     const [byHash, byAttestation, byReviewer] = [
@@ -155,6 +162,19 @@ describe("two isolates that share hubs and a database", () => {
       return (await Promise.all(asks)).map(({ status }) => status);
     };
     expect(await seen()).toEqual([403, 200, 200, 200]);
+    const ruled = await clientOf("ruled");
+    const halted = await clientOf("halted");
+    const outcomes = () =>
+      Promise.all([
+        ruled.caller.send(granted.origin, "tools/list").then(tools),
+        ruled.caller.send(taken.origin, "ping").then(({ status }) => status),
+        halted.caller.send(granted.origin, "ping").then(({ status }) => status),
+      ]);
+    expect(await outcomes()).toEqual([[expect.any(String)], 200, 200]);
+    const only = (rule: object) => ({ items: [rule] });
+    await gateways.administer("PUT", `/clients/${ruled.id}/tools`, only({ originId: granted.id, allow: [], deny: [] }));
+    await gateways.administer("PUT", `/clients/${ruled.id}/limits`, only({ originId: taken.id, tool: null, rpm: 0 }));
+    await gateways.administer("POST", `/clients/${halted.id}/suspend`);
     await gateways.administer("PATCH", `/clients/${client.id}`, { grants: [granted.id, suspended.id] });
     await gateways.administer("DELETE", `/clients/${client.id}/tokens/${lost.id}`);
     await gateways.administer("PATCH", `/origins/${enforcing.id}`, { attestationMode: "enforcing" });
@@ -172,11 +192,12 @@ describe("two isolates that share hubs and a database", () => {
     const late = await issue();
     await wait(POLICY_BOUND_MS);
     expect(await seen()).toEqual([200, 403, 403, 401]);
+    expect(await outcomes()).toEqual([[], 429, 401]);
     expect(await decided()).toEqual([502, 502, 502, 502]);
     expect(await versions(1)).toEqual(Array(2).fill({ name: "good", version: 1 }));
     const newcomer = gateways.secondCaller(late.token);
     expect((await newcomer.send(granted.origin, "ping")).status).toBe(200);
-    for (const each of [caller, loser, newcomer]) each.close();
+    for (const each of [caller, loser, newcomer, ruled.caller, halted.caller]) each.close();
   });
 });
 

@@ -3,6 +3,7 @@ import { entryOf } from "../attestation/fixture/entries.ts";
 import { DiscoveryError } from "./discovery-error.ts";
 import { codes, names, run } from "./fixture/discovering.ts";
 import { adder, Publisher, script, sha256Of } from "./fixture/publisher.ts";
+import type { DiscoveryProgress } from "./progress.ts";
 import type { Release } from "./release.ts";
 
 async function failure(promise: Promise<Release>): Promise<DiscoveryError> {
@@ -92,6 +93,35 @@ describe("a release", () => {
     expect(first).toEqual(second);
     expect(codes(first)).toContain("skill twin name_collision");
     expect(codes(first)).toContain("skill s7 release_too_large");
+  });
+});
+
+describe("whoever watches a discovery", () => {
+  it("is told of every fetch and hash; a rejection names the fetch in which it failed", async () => {
+    const publisher = new Publisher();
+    await publisher.skill({ name: "good", scope: "kb", recipe: "# Good" });
+    await publisher.skill({ name: "gone" });
+    await publisher.skill({ name: "other", metadata: { tool_sha256: "0".repeat(64) } });
+    publisher.put("/skills/root/gone/tool.js", new Response("no", { status: 410 }));
+    const progress: DiscoveryProgress[] = [];
+    const { rejected } = await run(publisher, {}, { onProgress: (step) => void progress.push(step) });
+    const fetches = progress.flatMap((step) => (step.kind === "fetch" ? [step] : []));
+    const hashes = progress.flatMap((step) => (step.kind === "hash" ? [step] : []));
+    expect(fetches.length).toBe(publisher.requests.length);
+    expect(fetches[0]).toMatchObject({ url: `${publisher.origin}/llms.txt`, status: 200, code: null });
+    expect(fetches).toContainEqual(expect.objectContaining({ status: 410, bytes: null, code: "http_status" }));
+    expect(hashes).toContainEqual(expect.objectContaining({ scope: "kb", name: "good", file: "tool.js", ok: true }));
+    expect(hashes).toContainEqual(expect.objectContaining({ scope: "kb", name: "good", file: "SKILL.md", ok: true }));
+    const wrong = hashes.find(({ name }) => name === "other");
+    expect(wrong).toMatchObject({
+      ok: false,
+      expected: "0".repeat(64),
+      actual: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(rejected.map(({ name, fetch }) => [name, fetch?.status, fetch?.url.startsWith(publisher.origin)])).toEqual([
+      ["gone", 410, true],
+      ["other", 200, true],
+    ]);
   });
 });
 

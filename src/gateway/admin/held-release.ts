@@ -1,27 +1,21 @@
 import type { Evidence } from "../../core/attestation/verdict.ts";
 import { admit, type Catalog, type CatalogSkill } from "../../core/catalog.ts";
 import type { Release, ReleaseSkill } from "../../core/discovery/release.ts";
-import { decodeUtf8 } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { policyOf } from "../auth/policy.ts";
 import type { HubInspection } from "../durable/origin-hub.ts";
 import { readTrust } from "../registry/trust.ts";
 import { inspectHub } from "../releases/hub-client.ts";
-import { unpackRelease } from "../releases/packed-release.ts";
+import type { InspectedRelease, ScriptFacts } from "../releases/inspection.ts";
 import { policyFor } from "../trust/served-policy.ts";
 import type { AdminContext } from "./environment.ts";
-import { fetchPaths } from "./fetch-paths.ts";
 import { judge } from "./judging.ts";
 
 /** What an origin's hub holds, and what clients without rules of their own get of it. */
 export interface HeldRelease {
   readonly failure: HubInspection["failure"];
   /** `null`: the hub holds nothing. */
-  readonly held: {
-    readonly release: Release;
-    readonly catalog: Catalog;
-    readonly evidence: readonly Evidence[];
-  } | null;
+  readonly held: (InspectedRelease & { readonly catalog: Catalog; readonly evidence: readonly Evidence[] }) | null;
 }
 
 /**
@@ -30,24 +24,24 @@ export interface HeldRelease {
  * @throws GatewayError `discovery_failed` where the hub does not answer.
  */
 export async function readHeldRelease(c: AdminContext, origin: CanonicalOrigin): Promise<HeldRelease> {
-  const [{ packed, failure }, decided] = await Promise.all([
+  const [{ inspected, failure }, decided] = await Promise.all([
     inspectHub(c.env, origin),
     policyOf(c.env.DB).originNow(origin),
   ]);
-  if (packed === null || decided === null) return { failure, held: null };
-  const release = unpackRelease(packed);
+  if (inspected === null || decided === null) return { failure, held: null };
+  const { release } = inspected;
   const policy = await policyFor(release, decided, c.get("settings").attestationMode);
   const evidence = [
     ...release.attestations.map((attestation) => ({ attestation, storedAt: null })),
     ...decided.decisions.stored,
   ];
-  return { failure, held: { release, catalog: admit(release, policy, Date.now()), evidence } };
+  return { failure, held: { ...inspected, catalog: admit(release, policy, Date.now()), evidence } };
 }
 
 /** How the versions of a release's skills fare, in its order, the held ones last. */
 export async function describeSkills(c: AdminContext, { held }: HeldRelease) {
   if (held === null) return [];
-  const { release, catalog, evidence } = held;
+  const { release, scripts, catalog, evidence } = held;
   const versions = [...release.skills, ...release.held];
   const { origin, facts } = release;
   const judged = versions.map(({ name, toolSha256 }) => ({ origin, name, toolSha256 }));
@@ -55,18 +49,20 @@ export async function describeSkills(c: AdminContext, { held }: HeldRelease) {
   const served = new Map(catalog.skills.map((entry) => [entry.skill, entry]));
   return versions.map((skill, i) => {
     const { scope, name, publicName, description, version, toolSha256, definition, recipe } = skill;
-    const { paths, complete } = fetchPaths(decodeUtf8(skill.source));
+    const script = scripts.get(toolSha256) ?? NO_SCRIPT;
     return {
       ...{ scope, name, publicName, description, version, toolSha256 },
-      bytes: skill.source.length,
+      bytes: script.bytes,
       definition: { ...definition },
       recipe: recipe === null ? null : { sha256: recipe.sha256, verified: recipe.verified },
       verdict: judgements[i]?.verdict ?? ("unattested" as const),
       ...standing(skill, served.get(skill), release, catalog),
-      fetches: { paths: [...paths], complete },
+      fetches: { paths: [...script.fetches.paths], complete: script.fetches.complete },
     };
   });
 }
+
+const NO_SCRIPT: ScriptFacts = { bytes: 0, fetches: { paths: [], complete: false } };
 
 type PinState = "served" | "flagged" | "held" | "waiting" | "withheld";
 

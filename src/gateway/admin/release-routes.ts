@@ -144,7 +144,9 @@ export function addReleaseRoutes(app: OpenAPIHono<AdminEnv>): void {
         skills,
         rejected: (held?.rejected ?? []).map(showRejection),
         prose: held?.prose.length ?? 0,
-        memories: (held?.memories ?? []).map(({ scope, sha256, bytes }) => ({ scope, sha256, bytes: bytes.length })),
+        memories: (held?.memories ?? []).map(({ scope, sha256 }, i) => {
+          return { scope, sha256, bytes: found.held?.memoryBytes[i] ?? 0 };
+        }),
       },
       200,
     );

@@ -9,6 +9,7 @@ import { type CanonicalOrigin, OriginError, parseOrigin } from "../../core/origi
 import { type Env, readSettings, type Settings } from "../env.ts";
 import { publishLive } from "../live/live-feed.ts";
 import { LruCache } from "../lru.ts";
+import { type InspectedRelease, inspectRelease } from "../releases/inspection.ts";
 import {
   type PackedRelease,
   packedBytes,
@@ -69,7 +70,8 @@ export interface HubStatus {
 
 /** What a hub holds, for operators who look. */
 export interface HubInspection {
-  readonly packed: PackedRelease | null;
+  /** `null`: nothing. */
+  readonly inspected: InspectedRelease | null;
   readonly failure: ({ readonly at: number } & HubFailure) | null;
 }
 
@@ -156,7 +158,10 @@ export class OriginHub extends DurableObject<Env> {
   /** What is held, without asking the origin for anything. */
   inspect(): HubInspection {
     const packed = this.#held === null ? null : this.#packed(this.#held);
-    return { packed, failure: this.#failed === null ? null : { at: this.#failed.at, ...this.#failed.failure } };
+    return {
+      inspected: packed === null ? null : inspectRelease(unpackRelease(packed)),
+      failure: this.#failed === null ? null : { at: this.#failed.at, ...this.#failed.failure },
+    };
   }
 
   /** What the publisher ships of attestations, and what is known of their proofs; nothing where no release is held. */
@@ -363,9 +368,8 @@ export class OriginHub extends DurableObject<Env> {
 
   /** Whoever stopped watching hears nothing more. */
   #tell(progress: DiscoveryProgress): void {
-    for (const watch of this.#watchers) {
-      Promise.resolve(watch(progress)).catch(() => this.#watchers.delete(watch));
-    }
+    const tell = async (watch: Watcher) => watch(progress);
+    for (const watch of this.#watchers) tell(watch).catch(() => this.#watchers.delete(watch));
   }
 
   /** Written together with what the discovery brought. */

@@ -170,9 +170,13 @@ describe("two isolates that share hubs and a database", () => {
         ruled.caller.send(taken.origin, "ping").then(({ status }) => status),
         halted.caller.send(granted.origin, "ping").then(({ status }) => status),
       ]);
-    expect(await outcomes()).toEqual([[expect.any(String)], 200, 200]);
+    expect(await outcomes()).toEqual([["good", "other"], 200, 200]);
     const only = (rule: object) => ({ items: [rule] });
-    await gateways.administer("PUT", `/clients/${ruled.id}/tools`, only({ originId: granted.id, allow: [], deny: [] }));
+    await gateways.administer(
+      "PUT",
+      `/clients/${ruled.id}/tools`,
+      only({ originId: granted.id, allow: null, deny: ["good"] }),
+    );
     await gateways.administer("PUT", `/clients/${ruled.id}/limits`, only({ originId: taken.id, tool: null, rpm: 0 }));
     await gateways.administer("POST", `/clients/${halted.id}/suspend`);
     await gateways.administer("PATCH", `/clients/${client.id}`, { grants: [granted.id, suspended.id] });
@@ -192,7 +196,7 @@ describe("two isolates that share hubs and a database", () => {
     const late = await issue();
     await wait(POLICY_BOUND_MS);
     expect(await seen()).toEqual([200, 403, 403, 401]);
-    expect(await outcomes()).toEqual([[], 429, 401]);
+    expect(await outcomes()).toEqual([["other"], 429, 401]);
     expect(await decided()).toEqual([502, 502, 502, 502]);
     expect(await versions(1)).toEqual(Array(2).fill({ name: "good", version: 1 }));
     const newcomer = gateways.secondCaller(late.token);

@@ -13,7 +13,8 @@ const list = adminRoute({
   path: "/skills",
   tags: ["skills"],
   summary: "List skill versions of all origins, first seen latest first",
-  description: "Revoked origins are left out. With `state=waiting&current=true`: what there is to review.",
+  description:
+    "Revoked origins are left out. With `state=waiting&current=true`: what there is to review, approved versions that are `changedSinceApproval` included.",
   request: {
     query: PageQuery.extend({
       state: queryWord("state", ["approved", "rejected", "waiting"]),

@@ -233,6 +233,8 @@ describe("reading a version", () => {
     publishers.set(ORIGIN, { ...first, skills: [{ ...sum, description: "Another.", recipe }] });
     const { skills } = (await call("POST", `/origins/${id}/probe`)).body;
     expect(skills).toMatchObject([{ state: "approved", changedSinceApproval: true }]);
+    const waiting = async () => (await call("GET", "/skills?state=waiting&current=true")).body.items;
+    expect(await waiting()).toMatchObject([{ toolSha256: sum.toolSha256, changedSinceApproval: true }]);
     const read = async () => (await call("GET", `/origins/${id}/skills/${sum.toolSha256}/source?name=sum`)).body;
     expect(await read()).toMatchObject({
       recipe: null,
@@ -246,6 +248,7 @@ describe("reading a version", () => {
       version: { description: "Another.", changedSinceApproval: false },
       changed: null,
     });
+    expect(await waiting()).toEqual([]);
   });
 
   it("gives the difference to the last approved version, or all of it where there is none", async () => {

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNotNull, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Registry } from "./database.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { origins, skills } from "./schema.ts";
@@ -52,8 +52,16 @@ export async function listQueue(
   return { items, nextCursor: page.nextCursor };
 }
 
+/** What waits is also the new recipe or description of a version whose code is approved. */
 function isOfState(state: QueueFilter["state"]): SQL | undefined {
-  if (state === undefined) return undefined;
-  if (state === "approved") return isNotNull(skills.approvedAt);
-  return and(isNull(skills.approvedAt), (state === "rejected" ? isNotNull : isNull)(skills.rejectedAt));
+  switch (state) {
+    case undefined:
+      return undefined;
+    case "approved":
+      return isNotNull(skills.approvedAt);
+    case "rejected":
+      return and(isNull(skills.approvedAt), isNotNull(skills.rejectedAt));
+    case "waiting":
+      return or(isNotNull(skills.changed), and(isNull(skills.approvedAt), isNull(skills.rejectedAt)));
+  }
 }

@@ -8,7 +8,7 @@ type Way = "connecting" | "streaming" | "polling";
 const POLL_MS = 15_000;
 /** A stream that fails is tried again after so long; meanwhile the console polls. */
 const RETRY_MS = 30_000;
-const EVENTS = ["audit", "origin", "discovery", "usage", "reset", "message"];
+const EVENTS = ["audit", "discovery", "usage", "reset"];
 
 /** Follows the gateway's event stream; the browser resumes it by itself where it breaks off. */
 export function LiveUpdates() {

@@ -292,10 +292,10 @@ export interface ClientLimit {
 
 export interface Usage {
   /** Epoch milliseconds of the hour's begin, where usage is told by hour. */
-  readonly hour?: number;
-  readonly clientId?: string;
-  readonly originId?: string;
-  readonly tool?: string;
+  readonly hour: number | null;
+  readonly clientId: string | null;
+  readonly originId: string | null;
+  readonly tool: string | null;
   readonly calls: number;
   readonly errors: Readonly<Record<string, number>>;
   readonly p50Ms: number | null;

@@ -10,7 +10,6 @@ import { Source } from "../text/source.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
 import { Badge, Copy, Empty, Note, ProblemNote, Screen, Section } from "../ui/parts.tsx";
-import { Table } from "../ui/table.tsx";
 import { count } from "../ui/words.ts";
 import { argumentsOf, hasForm, SchemaFields } from "./schema-form.tsx";
 
@@ -306,15 +305,23 @@ function ExchangeView({ exchange: one }: { readonly exchange: Exchange }) {
           <Copy text={one.response} label="Copy answer" />
         </div>
         {one.timing.length > 0 && (
-          <Table
-            caption="Time of each step"
-            rows={[...one.timing, { step: "as the browser saw it", ms: one.ms }]}
-            keyOf={({ step }) => step}
-            columns={[
-              { head: "Step", kind: "main", cell: ({ step }) => step },
-              { head: "Milliseconds", kind: "end", cell: ({ ms }) => ms.toFixed(1) },
-            ]}
-          />
+          <table class="timing">
+            <caption class="unseen">Time of each step</caption>
+            <thead>
+              <tr>
+                <th scope="col">Step</th>
+                <th scope="col">Milliseconds</th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...one.timing, { step: "as the browser saw it", ms: one.ms }].map(({ step, ms }) => (
+                <tr key={step}>
+                  <td>{step}</td>
+                  <td>{ms.toFixed(1)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
         )}
         <h3>Request</h3>
         <pre class="box" tabIndex={0} aria-label="Request" role="region">

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { usePages } from "../api/query.ts";
+import { usePages, useQuery } from "../api/query.ts";
 import type { Operator, OperatorToken } from "../api/types.ts";
 import { useMay, useSession } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
@@ -243,6 +243,8 @@ function Retirement() {
   const isAdmin = useMay("admin");
   const { session } = useSession();
   const isBootstrap = session.operator.id === null;
+  const state = useQuery<{ readonly retiredAt: number | null }>("/bootstrap");
+  const retiredAt = state.data?.retiredAt ?? null;
   return (
     <Section
       title="ADMIN_TOKEN"
@@ -255,7 +257,7 @@ function Retirement() {
           submit="Retire it"
           tone="danger"
           typed="ADMIN_TOKEN"
-          disabled={!isAdmin || isBootstrap}
+          disabled={!isAdmin || isBootstrap || state.data === undefined || retiredAt !== null}
           request={() => ({ method: "POST", path: "/bootstrap/retire" })}
         >
           <Note tone="warn">
@@ -264,6 +266,11 @@ function Retirement() {
           </Note>
         </Action>
         {isBootstrap && <span class="quiet">Sign in as an operator to retire it.</span>}
+        {retiredAt !== null && (
+          <span class="quiet">
+            Retired <Moment at={retiredAt} />.
+          </span>
+        )}
       </div>
     </Section>
   );

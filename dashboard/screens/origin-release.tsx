@@ -29,9 +29,10 @@ const SKILLS: readonly Column<ReleaseSkill>[] = [
 const REJECTIONS: readonly Column<ReleaseRejection>[] = [
   { head: "Name", kind: "main", cell: (rejection) => <Visible text={publicName(rejection)} /> },
   { head: "Code", cell: ({ code }) => <code>{code}</code> },
-  { head: "Why", cell: ({ message }) => <Visible text={message} most={600} /> },
+  { head: "Why", kind: "wide", cell: ({ message }) => <Visible text={message} most={600} /> },
   {
     head: "Fetch",
+    kind: "wide",
     cell: ({ fetch }) =>
       fetch === null || fetch === undefined ? (
         <span class="quiet">none</span>

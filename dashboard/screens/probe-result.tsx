@@ -115,5 +115,5 @@ export const REJECTION_COLUMNS: readonly Column<Rejection>[] = [
   { head: "Name", kind: "main", cell: (rejection) => <Visible text={publicName(rejection)} /> },
   { head: "What", cell: ({ subject }) => subject },
   { head: "Code", cell: ({ code }) => <code>{code}</code> },
-  { head: "Why", cell: ({ message }) => <Visible text={message} most={600} /> },
+  { head: "Why", kind: "wide", cell: ({ message }) => <Visible text={message} most={600} /> },
 ];

@@ -91,7 +91,7 @@ export function SystemScreen() {
               keyOf={([name]) => name}
               columns={[
                 { head: "Setting", kind: "main", cell: ([name]) => <code>{name}</code> },
-                { head: "Value", cell: ([, value]) => <Visible text={value} most={400} /> },
+                { head: "Value", kind: "wide", cell: ([, value]) => <Visible text={value} most={400} /> },
               ]}
             />
           )}

@@ -7,7 +7,7 @@ import { Select } from "../ui/form.tsx";
 import { Empty, Loaded, Section } from "../ui/parts.tsx";
 import { Calls, Latency } from "../ui/plots.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
-import { number, phrase } from "../ui/words.ts";
+import { milliseconds, number, phrase } from "../ui/words.ts";
 import { useOriginNames } from "./origin-names.ts";
 
 const HOUR_MS = 3_600_000;
@@ -69,7 +69,7 @@ export function UsageOf({
         query={query}
         caption={`Usage by ${by}`}
         columns={usageColumns(by, nameOf)}
-        keyOf={(row) => row.clientId ?? row.originId ?? row.tool ?? ""}
+        keyOf={(row) => `${row.clientId ?? ""} ${row.originId ?? ""} ${row.tool ?? ""}`}
         empty={<Empty title="Nothing was called in this span." />}
       />
     </Section>
@@ -83,9 +83,7 @@ export function usageColumns(by: By, nameOf: (id: string) => string): readonly C
       head: heads[by],
       kind: "main",
       cell: ({ clientId, originId, tool }) => (
-        <Visible
-          text={by === "tool" ? (tool ?? "") : nameOf((by === "client" ? clientId : originId) ?? "") || "unknown"}
-        />
+        <Visible text={(by === "tool" ? tool : nameOf((by === "client" ? clientId : originId) ?? "")) || "not known"} />
       ),
     },
     { head: "Calls", kind: "end", cell: ({ calls }) => number(calls) },
@@ -100,7 +98,7 @@ export function usageColumns(by: By, nameOf: (id: string) => string): readonly C
         );
       },
     },
-    { head: "p50", kind: "end", cell: ({ p50Ms }) => (p50Ms === null ? "" : `${p50Ms} ms`) },
-    { head: "p95", kind: "end", cell: ({ p95Ms }) => (p95Ms === null ? "" : `${p95Ms} ms`) },
+    { head: "p50", kind: "end", cell: ({ p50Ms }) => milliseconds(p50Ms) },
+    { head: "p95", kind: "end", cell: ({ p95Ms }) => milliseconds(p95Ms) },
   ];
 }

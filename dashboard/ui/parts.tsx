@@ -155,11 +155,21 @@ export function Copy({
   };
   return (
     <button type="button" class={quiet ? "icon" : "button small"} onClick={copy} aria-label={quiet ? label : undefined}>
-      {quiet ? <span aria-hidden="true">{said === "" ? "⧉" : said === "Copied" ? "✓" : "×"}</span> : said || label}
+      {quiet ? <CopyIcon said={said} /> : said || label}
       <span class="unseen" role="status">
         {quiet ? said : ""}
       </span>
     </button>
+  );
+}
+
+function CopyIcon({ said }: { readonly said: string }) {
+  if (said !== "") return <span aria-hidden="true">{said === "Copied" ? "✓" : "×"}</span>;
+  return (
+    <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" fill="none" stroke="currentColor">
+      <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
+      <path d="M10.5 3.5v-.2A1.3 1.3 0 0 0 9.2 2H3.8A1.3 1.3 0 0 0 2.5 3.3v5.4A1.3 1.3 0 0 0 3.8 10H4" />
+    </svg>
   );
 }
 

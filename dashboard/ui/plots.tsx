@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { Usage } from "../api/types.ts";
 import { Empty } from "./parts.tsx";
-import { number } from "./words.ts";
+import { milliseconds, number } from "./words.ts";
 
 const HOUR_MS = 3_600_000;
 const WIDTH = 560;
@@ -36,8 +36,8 @@ export function slotsOf(hourly: readonly Usage[], from: number, now = Date.now()
     p50: null as number | null,
     p95: null as number | null,
   }));
-  for (const { hour = 0, calls, errors, p50Ms, p95Ms } of hourly) {
-    const slot = slots[Math.floor((hour - from) / (size * HOUR_MS))];
+  for (const { hour, calls, errors, p50Ms, p95Ms } of hourly) {
+    const slot = slots[Math.floor(((hour ?? 0) - from) / (size * HOUR_MS))];
     if (slot === undefined) continue;
     slot.calls += calls;
     slot.errors += Object.values(errors).reduce((sum, n) => sum + n, 0);
@@ -113,12 +113,13 @@ export function Latency({ hourly, from }: { readonly hourly: readonly Usage[]; r
         ["", "p50"],
         ["warn", "p95"],
       ]}
-      heads={["From", "p50, ms", "p95, ms"]}
-      rows={known.map((slot) => [BOTH.format(slot.at), String(slot.p50 ?? ""), String(slot.p95 ?? "")])}
+      heads={["From", "p50", "p95"]}
+      rows={known.map((slot) => [BOTH.format(slot.at), milliseconds(slot.p50), milliseconds(slot.p95)])}
     >
       <Axes slots={slots} most={most} unit=" ms" />
       <polyline class="b" points={p95.join(" ")} />
       <polyline class="a" points={p50.join(" ")} />
+      {dots(p95, "b")}
       {dots(p50, "a")}
     </Plot>
   );

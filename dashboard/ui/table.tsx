@@ -5,8 +5,8 @@ import { Empty, Loading, ProblemNote } from "./parts.tsx";
 export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** `end`: numbers; `main`: what names the row. */
-  readonly kind?: "main" | "end" | "actions";
+  /** `main`: what names the row; `end`: numbers; `wide`: sentences, which break anywhere. */
+  readonly kind?: "main" | "end" | "wide" | "actions";
 }
 
 /** A table; on a phone each row is a card. Roles are said, since the cards' layout would take them away. */

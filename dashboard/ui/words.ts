@@ -24,6 +24,12 @@ export function relativeMoment(at: number, now: number): string {
   return "just now";
 }
 
+/** Milliseconds, as exactly as they are worth: they come from a histogram. */
+export function milliseconds(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "";
+  return `${ms < 10 ? ms.toFixed(1) : NUMBER.format(Math.round(ms))} ms`;
+}
+
 export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
   if (count < 1024 * 1024) return `${(count / 1024).toFixed(1)} KiB`;

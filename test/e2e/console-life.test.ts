@@ -1,0 +1,249 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Console, HAS_CHROMIUM, SKIPPED, startConsole, type Visitor } from "./console-page.ts";
+import { skill, startTestPublisher, type TestPublisher } from "./test-publisher.ts";
+
+const ADD = `registerTool({
+  name: "add",
+  description: "Adds two numbers.",
+  inputSchema: {
+    type: "object",
+    properties: { a: { type: "number", description: "The one." }, b: { type: "number" } },
+    required: ["a", "b"],
+  },
+  handler: ({ a, b }) => a + b,
+});
+`;
+
+/** The whole life of an origin and of a token, as an operator lives it in the browser; one step after the other. */
+describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
+  let gateway: Console;
+  let publisher: TestPublisher;
+  let visitor: Visitor;
+  let page: Page;
+  let originPath: string;
+  let token: string;
+  let clientPath: string;
+
+  beforeAll(async () => {
+    gateway = await startConsole();
+    publisher = await startTestPublisher({
+      skills: [
+        skill("add", "", { tool: ADD, recipe: "# Adding\n\nCall `add` with *two* numbers.\n" }),
+        skill("greet", "return host.fetchOrigin('/api/greeting').body;"),
+      ],
+    });
+    visitor = await gateway.open();
+    ({ page } = visitor);
+  }, 180_000);
+
+  afterAll(async () => {
+    await gateway?.stop();
+    await publisher?.stop();
+  });
+
+  const button = (name: string | RegExp) => page.getByRole("button", { name, exact: typeof name === "string" });
+  const dialog = () => page.getByRole("dialog");
+  const confirm = async (name: string) => {
+    await dialog().getByRole("button", { name, exact: true }).click();
+    await dialog().waitFor({ state: "detached" });
+  };
+
+  async function call(bearer: string): Promise<string> {
+    const answer = await fetch(`${gateway.url}/mcp?origin=${encodeURIComponent(publisher.origin)}`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${bearer}`,
+        "Content-Type": "application/json",
+        Accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: { name: "add", arguments: { a: 40, b: 2 } },
+      }),
+    });
+    const body = (await answer.json()) as { result?: { content: { text: string }[] } };
+    return body.result?.content[0]?.text ?? String(answer.status);
+  }
+
+  it("refuses a wrong token with the gateway's sentence, and takes the right one", async () => {
+    await page.goto(`${gateway.url}/admin/`);
+    await page.getByLabel("Operator token").fill("not-the-token-of-anybody");
+    await button("Sign in").click();
+    await page.getByRole("alert").getByText("unauthorized").waitFor();
+    await visitor.signIn();
+    expect(await page.title()).toBe("Overview · Skillgate");
+    expect((await visitor.context.cookies())[0]).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+    await page.reload();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
+  it("makes a reviewer's key that cannot leave the browser, and registers it", async () => {
+    await visitor.goTo("/reviewers");
+    await page.getByLabel("Your name as a reviewer").fill("human:ada");
+    await button("Make a key").click();
+    await button("Register").click();
+    await confirm("Register");
+    await page.getByRole("row", { name: /human:ada.*active/ }).waitFor();
+    const isExtractable = await page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const request = indexedDB.open("skillgate-signing");
+          request.onsuccess = () => {
+            const keys = request.result.transaction("keys").objectStore("keys").getAll();
+            keys.onsuccess = () => resolve(keys.result[0].privateKey.extractable);
+          };
+        }),
+    );
+    expect(isExtractable).toBe(false);
+  });
+
+  it("proposes an origin and refuses one that is none, in the gateway's words", async () => {
+    await visitor.goTo("/origins");
+    await button("Propose an origin").click();
+    await dialog().getByLabel("Address of the publisher").fill("ftp://nowhere");
+    await dialog().getByRole("button", { name: "Propose", exact: true }).click();
+    await dialog().getByRole("alert").getByText("bad_origin").waitFor();
+    await dialog().getByLabel("Address of the publisher").fill(publisher.origin);
+    await button("Show as curl").click();
+    expect(await dialog().locator("pre").textContent()).toContain(`-d '{"origin":"${publisher.origin}"}'`);
+    await confirm("Propose");
+    await page.getByRole("heading", { name: publisher.origin }).waitFor();
+    originPath = new URL(page.url()).pathname.slice("/admin".length);
+  });
+
+  it("probes it and shows what was found", async () => {
+    await button("Probe now").click();
+    await page.getByRole("row", { name: /add.*waiting.*unattested/ }).waitFor();
+    await page.getByRole("listitem").getByText("2 versions to decide").waitFor();
+  });
+
+  it("reviews each version: source, recipe and reach, approves with a note, and signs in the browser", async () => {
+    for (const name of ["add", "greet"]) {
+      await visitor.goTo(originPath);
+      await page.getByRole("link", { name: /^Review \d/ }).click();
+      await page.getByRole("navigation", { name: "Versions" }).getByRole("link", { name }).click();
+      await page.getByRole("region", { name: "Source" }).getByText(`"${name}"`).waitFor();
+      if (name === "greet") await page.getByText("/api/greeting", { exact: true }).waitFor();
+      if (name === "add") {
+        await page.getByRole("tab", { name: "Recipe" }).click();
+        await page.getByRole("heading", { name: "Adding" }).waitFor();
+      }
+      await button("Sign here").click();
+      await confirm("Sign and store");
+      await page.getByText("it counts as attested").waitFor();
+      await button("Approve").click();
+      await dialog().getByLabel("Note").fill("Read it.");
+      await confirm("Approve");
+      await page.locator("h2").getByText("approved").waitFor();
+    }
+  });
+
+  it("serves it once it is activated, attested code alone", async () => {
+    await visitor.goTo(`${originPath}/settings`);
+    await button("Change").click();
+    await dialog().getByLabel("Attestations").selectOption("enforcing");
+    await confirm("Save");
+    await visitor.goTo(originPath);
+    await button("Activate").click();
+    await confirm("Activate");
+    await page.getByRole("heading", { name: "In service" }).waitFor();
+  });
+
+  it("creates a client and shows its token once, with configuration that works", async () => {
+    await visitor.goTo("/clients");
+    await button("Create a client").click();
+    await dialog().getByLabel("Name").fill("Support desk");
+    await dialog().getByLabel("Origins").selectOption("all");
+    await confirm("Create");
+    await page.getByRole("heading", { name: "Support desk" }).waitFor();
+    clientPath = new URL(page.url()).pathname.slice("/admin".length);
+    await button("Issue a token").click();
+    await dialog().getByLabel("Label").fill("the first");
+    await dialog().getByRole("button", { name: "Issue", exact: true }).click();
+    await page.getByRole("heading", { name: "The new token" }).waitFor();
+    token = (await dialog().locator("pre").first().textContent()) ?? "";
+    await dialog().getByText("Cursor, .cursor/mcp.json").click();
+    expect(await dialog().locator("details[open] pre").textContent()).toContain(`Bearer ${token}`);
+    await confirm("I have copied it");
+    expect(await page.content()).not.toContain(token);
+    expect(await call(token)).toBe("42");
+  });
+
+  it("rotates the token: both work, until the old one is revoked", async () => {
+    await button("Rotate").click();
+    await dialog().getByLabel("Label").fill("the second");
+    await dialog().getByRole("button", { name: "Issue", exact: true }).click();
+    await page.getByRole("heading", { name: "The new token" }).waitFor();
+    const second = (await dialog().locator("pre").first().textContent()) ?? "";
+    await confirm("I have copied it");
+    expect([await call(token), await call(second)]).toEqual(["42", "42"]);
+    await page
+      .getByRole("row", { name: /the first/ })
+      .getByRole("button", { name: "Revoke" })
+      .click();
+    await confirm("Revoke");
+    await page.getByRole("row", { name: /the first.*revoked/ }).waitFor();
+    expect([await call(token), await call(second)]).toEqual(["401", "42"]);
+    token = second;
+  });
+
+  it("inspects: lists tools as the client sees them, calls one from its form, and shows the messages", async () => {
+    await visitor.goTo("/inspector");
+    await button("Begin").click();
+    await page.getByRole("list", { name: "Tools" }).getByRole("button", { name: "add" }).click();
+    await page.getByLabel("a", { exact: true }).fill("19.5");
+    await page.getByLabel("b", { exact: true }).fill("22.5");
+    await button("Call").click();
+    await page.getByRole("region", { name: "Part 1 of the result" }).getByText("42", { exact: true }).waitFor();
+    await page.getByText(/^tools\/call · 200/).click();
+    const exchange = page.locator("details[open]");
+    expect(await exchange.getByRole("region", { name: "Request" }).textContent()).toContain('"method":"tools/call"');
+    expect(await exchange.getByRole("region", { name: "Answer" }).textContent()).toContain('"structuredContent"');
+    await exchange.getByRole("row", { name: /as the browser saw it/ }).waitFor();
+  });
+
+  it("hides a tool from a client", async () => {
+    await visitor.goTo(`${clientPath}/tools`);
+    await button("Add a rule").click();
+    await dialog().getByLabel("Denied tools").fill("greet");
+    await confirm("Add");
+    await page.getByRole("row", { name: /greet/ }).waitFor();
+  });
+
+  it("suspends the origin, activates it again, and revokes it for ever only when its address is typed", async () => {
+    await visitor.goTo(`${originPath}/settings`);
+    await button("Suspend").click();
+    await dialog().getByText("1 client will lose").waitFor();
+    await confirm("Suspend");
+    expect(await call(token)).toBe("403");
+    await button("Revoke for ever").click();
+    const revoke = dialog().getByRole("button", { name: "Revoke for ever" });
+    expect(await revoke.isDisabled()).toBe(true);
+    await dialog().getByLabel(/^Type/).fill(publisher.origin);
+    await dialog().getByLabel("Reason").fill("Its publisher gave up.");
+    await confirm("Revoke for ever");
+    await page.getByText("This origin is revoked for ever.").waitFor();
+  });
+
+  it("shows all of it in the audit log, each change at an address of its own, and proves the chain", async () => {
+    await visitor.goTo("/audit");
+    await button("Verify").click();
+    await page.getByText(/^Intact/).waitFor();
+    await page.getByLabel("Action").fill("origin.revoke");
+    await page.getByRole("link", { name: "origin.revoke" }).click();
+    await page.getByText("Its publisher gave up.").waitFor();
+    await page.reload();
+    await page.getByText("Its publisher gave up.").waitFor();
+  });
+
+  it("signs out, and leaves nothing that lets anybody in", async () => {
+    await button("Sign out").click();
+    await page.getByRole("heading", { name: "Skillgate console" }).waitFor();
+    await page.goto(`${gateway.url}/admin/clients`);
+    await page.getByRole("heading", { name: "Skillgate console" }).waitFor();
+    expect(visitor.faults).toEqual([]);
+  });
+});

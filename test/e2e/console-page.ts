@@ -1,0 +1,138 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { buildGateway, type RunningGateway, startGateway } from "../../src/dev/stack/gateway.ts";
+import { findFreeRun, HOST } from "../../src/dev/stack/ports.ts";
+
+const CHROMIUM = [
+  process.env.CHROMIUM_PATH,
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/usr/bin/google-chrome-stable",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+].find((path): path is string => path !== undefined && existsSync(path));
+
+export const HAS_CHROMIUM = CHROMIUM !== undefined;
+/** For the name of a suite. */
+export const SKIPPED = HAS_CHROMIUM ? "" : " (skipped: no Chromium found; set CHROMIUM_PATH)";
+
+export const ADMIN_TOKEN = "console-admin-token-0123456789";
+
+/** The levels of WCAG 2.2 AA in axe's words. */
+const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+export interface Console {
+  readonly url: string;
+  readonly port: number;
+  readonly database: RunningGateway["database"];
+  /** Asks the admin API as a script would. */
+  administer<T>(method: string, path: string, body?: unknown): Promise<T>;
+  /** A browser that nobody signed in yet. What goes wrong in its pages is collected in `faults`. */
+  open(options?: { readonly scheme?: "light" | "dark"; readonly width?: number }): Promise<Visitor>;
+  stop(): Promise<void>;
+}
+
+export interface Visitor {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors of scripts, and what the page's policy refused. */
+  readonly faults: string[];
+  signIn(token?: string): Promise<void>;
+  /** Goes to a screen by its address, and waits until what it shows was read. */
+  goTo(path: string): Promise<void>;
+}
+
+/** A gateway with its console, and a browser. */
+export async function startConsole(): Promise<Console> {
+  const port = await findFreeRun(1);
+  const stateDir = await mkdtemp(join(tmpdir(), "skillgate-console-"));
+  const gateway = await startGateway({
+    worker: await buildGateway(),
+    port,
+    stateDir,
+    vars: { ALLOW_LOOPBACK_ORIGINS: "true", PUBLIC_HOSTS: `${HOST}:${port}`, ADMIN_TOKEN },
+    onLog: () => undefined,
+  });
+  const browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: ["--no-sandbox"] });
+  return {
+    url: gateway.url,
+    port,
+    database: gateway.database,
+    administer: async <T>(method: string, path: string, body?: unknown) => {
+      const answer = await fetch(`${gateway.url}/admin/api/v1${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, "Content-Type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
+      return (text === "" ? undefined : JSON.parse(text)) as T;
+    },
+    open: (options) => visit(browser, gateway.url, options),
+    stop: async () => {
+      await browser.close();
+      await gateway.stop();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function visit(
+  browser: Browser,
+  url: string,
+  { scheme = "light", width = 1280 }: { readonly scheme?: "light" | "dark"; readonly width?: number } = {},
+): Promise<Visitor> {
+  const context = await browser.newContext({
+    colorScheme: scheme,
+    viewport: { width, height: 900 },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("dialog", (dialog) => {
+    faults.push(`a dialog of the browser: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  // Refusals of the gateway are shown on the screen and expected here and there.
+  page.on("console", (message) => {
+    if (message.type() === "error" && !message.text().includes("the server responded with a status of 4")) {
+      faults.push(message.text());
+    }
+  });
+  const settled = async () => {
+    await page.locator("#main h1").waitFor();
+    await page.locator("#main .loading").first().waitFor({ state: "detached" });
+  };
+  return {
+    page,
+    context,
+    faults,
+    signIn: async (token = ADMIN_TOKEN) => {
+      await page.goto(`${url}/admin/`);
+      await page.getByLabel("Operator token").fill(token);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await settled();
+    },
+    goTo: async (path) => {
+      await page.goto(`${url}/admin${path}`);
+      await settled();
+    },
+  };
+}
+
+const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds against WCAG 2.2 AA on the page as it is, each as `rule: element`. */
+export async function barriers(page: Page): Promise<readonly string[]> {
+  await page.evaluate(await axe);
+  const found = (await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(WCAG)} })`)) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+}

@@ -19,8 +19,12 @@ export function useQuery<T>(path: string | null): Query<T> {
   return useReading<T>(path, path === null ? null : (signal) => get<T>(path, signal));
 }
 
-/** As {@link useQuery} for what takes more than one request. `key` says what is read. */
-export function useReading<T>(key: string | null, read: ((signal: AbortSignal) => Promise<T>) | null): Query<T> {
+/** As {@link useQuery} for what takes more than one request. `key` says what is read; `keepsOld`: until that is there, what was read before stays. */
+export function useReading<T>(
+  key: string | null,
+  read: ((signal: AbortSignal) => Promise<T>) | null,
+  keepsOld = false,
+): Query<T> {
   const [known, setKnown] = useState<{ key: string | null; data?: T; problem?: ApiProblem }>({ key: null });
   const [isLoading, setLoading] = useState(false);
   const running = useRef<AbortController | null>(null);
@@ -63,7 +67,7 @@ export function useReading<T>(key: string | null, read: ((signal: AbortSignal) =
 
   const isCurrent = known.key === key;
   return {
-    data: isCurrent ? known.data : undefined,
+    data: isCurrent || keepsOld ? known.data : undefined,
     problem: isCurrent ? known.problem : undefined,
     isLoading,
     reload: load,
@@ -83,11 +87,11 @@ export function usePages<T>(path: string | null, limit = 50): PagedQuery<T> {
   const cursors = trail.path === path ? trail.cursors : [];
   const cursor = cursors.at(-1);
   const joint = path?.includes("?") ? "&" : "?";
-  const query = useQuery<Page<T>>(
+  const asked =
     path === null
       ? null
-      : `${path}${joint}limit=${limit}${cursor === undefined ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
-  );
+      : `${path}${joint}limit=${limit}${cursor === undefined ? "" : `&cursor=${encodeURIComponent(cursor)}`}`;
+  const query = useReading<Page<T>>(asked, asked === null ? null : (signal) => get<Page<T>>(asked, signal), true);
   const following = query.data?.nextCursor ?? null;
   return {
     ...query,
@@ -111,6 +115,16 @@ export function useAll<T>(path: string | null, most = 1_000): Query<readonly T[]
     }
     return items;
   });
+}
+
+/** A text that somebody is typing, once it has stood for a moment. */
+export function useSettled(text: string): string {
+  const [settled, settle] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => settle(text), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }
 
 /** A query string of what is set, with its question mark; empty where nothing is. */

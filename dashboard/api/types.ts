@@ -84,6 +84,8 @@ export interface Rejection extends SkillId {
   readonly subject: "skill" | "recipe" | "memory" | "index" | "attestations";
   readonly code: string;
   readonly message: string;
+  /** The request that it came of; null: of none. */
+  readonly fetch: { readonly url: string; readonly status: number | null } | null;
 }
 
 export interface Probe {
@@ -245,34 +247,42 @@ export interface AuditVerification {
 }
 
 export interface Impact {
-  readonly clients: readonly { readonly id: string; readonly name: string }[];
-  readonly tools: readonly string[];
+  /** At most 200, those with most calls first. */
+  readonly clients: readonly { readonly id: string; readonly name: string; readonly callsLastDay: number }[];
+  readonly clientsTotal: number;
+  /** Null: the origin's hub does not answer. */
+  readonly tools: readonly string[] | null;
   readonly callsLastDay: number;
 }
 
 export interface ReleaseSkill extends SkillId {
+  readonly publicName: string;
   readonly toolSha256: string;
-  readonly description: string | null;
+  readonly description: string;
   readonly verdict: Verdict;
-  readonly pinState?: "served" | "held" | "flagged";
-}
-
-export interface ReleaseRejection extends Rejection {
-  readonly fetch?: { readonly url: string; readonly status: number | null } | null;
+  readonly pinState: "served" | "flagged" | "held" | "waiting" | "withheld";
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly fetches: { readonly paths: readonly string[]; readonly complete: boolean };
 }
 
 export interface Release {
   readonly fetchedAt: number | null;
-  readonly state: string;
+  readonly state: "current" | "failing" | "none";
+  readonly failure: { readonly at: number; readonly code: string; readonly message: string } | null;
   readonly skills: readonly ReleaseSkill[];
-  readonly rejected: readonly ReleaseRejection[];
+  readonly rejected: readonly Rejection[];
 }
 
 export interface Discovery {
   readonly at: number;
-  readonly outcome: string;
+  readonly firstAt: number;
+  readonly times: number;
+  readonly outcome: "release" | "failure";
   readonly code: string | null;
+  readonly message: string | null;
   readonly skills: number | null;
+  readonly held: number | null;
   readonly rejected: number | null;
 }
 
@@ -323,13 +333,20 @@ export interface OperatorToken {
 }
 
 export interface Health {
-  readonly status: string;
-  readonly checks: Readonly<Record<string, unknown>>;
-  readonly originsByState: Readonly<Record<string, number>>;
-  readonly failingOrigins: readonly {
+  readonly status: "ready" | "not_ready";
+  readonly parts: Readonly<Record<string, "ok" | "failed">>;
+  readonly version: string;
+  readonly origins: Readonly<Record<OriginStatus, number>>;
+  readonly failing: readonly {
     readonly id: string;
     readonly origin: string;
-    readonly code: string;
-    readonly since: number | null;
+    readonly fetchedAt: number | null;
+    readonly failure: { readonly at: number; readonly code: string; readonly message: string } | null;
   }[];
+}
+
+export interface Setting {
+  readonly name: string;
+  readonly value: string | number;
+  readonly isDefault: boolean;
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
-import { queryOf, usePages, useQuery } from "../api/query.ts";
+import { queryOf, usePages, useQuery, useSettled } from "../api/query.ts";
 import { API, get } from "../api/request.ts";
 import type { AuditEntry, AuditVerification } from "../api/types.ts";
 import { Link } from "../router.tsx";
@@ -36,7 +36,7 @@ export function AuditScreen() {
   const [filter, setFilter] = useState(NO_FILTER);
   const set = (name: keyof typeof NO_FILTER) => (event: { readonly currentTarget: HTMLInputElement }) =>
     setFilter({ ...filter, [name]: event.currentTarget.value.trim() });
-  const asked = queryOf({ ...filter, from: momentOf(filter.from), to: momentOf(filter.to) });
+  const asked = useSettled(queryOf({ ...filter, from: momentOf(filter.from), to: momentOf(filter.to) }));
   const query = usePages<AuditEntry>(`/audit${asked}`);
   return (
     <Screen

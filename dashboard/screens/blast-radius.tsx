@@ -12,22 +12,22 @@ export function BlastRadius({ originId }: { readonly originId: string }) {
   return (
     <div class="note warn">
       <Loaded query={query}>
-        {({ clients, tools, callsLastDay }) => (
+        {({ clients, clientsTotal, tools, callsLastDay }) => (
           <>
             <p>
               <strong>
-                {count(clients.length, "client")} will lose {count(tools.length, "tool")}
+                {count(clientsTotal, "client")} will lose {tools === null ? "its tools" : count(tools.length, "tool")}
               </strong>
               ; {count(callsLastDay, "call")} in the last 24 hours.
             </p>
             {clients.length > 0 && (
               <p>
-                Clients: <Names all={clients.map(({ name }) => name)} />
+                Clients: <Names all={clients.map(({ name }) => name)} total={clientsTotal} />
               </p>
             )}
-            {tools.length > 0 && (
+            {tools !== null && tools.length > 0 && (
               <p>
-                Tools: <Names all={tools} />
+                Tools: <Names all={tools} total={tools.length} />
               </p>
             )}
           </>
@@ -37,8 +37,8 @@ export function BlastRadius({ originId }: { readonly originId: string }) {
   );
 }
 
-function Names({ all }: { readonly all: readonly string[] }) {
-  const rest = all.length - SHOWN;
+function Names({ all, total }: { readonly all: readonly string[]; readonly total: number }) {
+  const rest = total - Math.min(SHOWN, all.length);
   return (
     <>
       <Visible text={all.slice(0, SHOWN).join(", ")} />

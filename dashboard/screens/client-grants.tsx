@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { queryOf, usePages } from "../api/query.ts";
+import { queryOf, usePages, useSettled } from "../api/query.ts";
 import type { Client, Origin } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
@@ -13,7 +13,7 @@ import { PagedTable } from "../ui/table.tsx";
 export function ClientGrants({ client }: { readonly client: Client }) {
   const [q, setQ] = useState("");
   const isAdmin = useMay("admin");
-  const query = usePages<Origin>(`/origins${queryOf({ q })}`);
+  const query = usePages<Origin>(`/origins${queryOf({ q: useSettled(q) })}`);
   const granted = client.grants === "all" ? null : new Set(client.grants);
   const patch = (grants: "all" | readonly string[]) => () => ({
     method: "PATCH" as const,

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { queryOf, usePages } from "../api/query.ts";
+import { queryOf, usePages, useSettled } from "../api/query.ts";
 import type { Client } from "../api/types.ts";
 import { go, Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<Client>[] = [
 export function ClientsScreen() {
   const [status, setStatus] = useState("");
   const [q, setQ] = useState("");
-  const path = `/clients${queryOf({ status, q })}`;
+  const path = `/clients${queryOf({ status, q: useSettled(q) })}`;
   const query = usePages<Client>(path);
   return (
     <Screen

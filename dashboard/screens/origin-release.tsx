@@ -1,57 +1,72 @@
 import { usePages, useQuery } from "../api/query.ts";
-import type { Discovery, Origin, Release, ReleaseRejection, ReleaseSkill } from "../api/types.ts";
+import type { Discovery, Origin, Release, ReleaseSkill } from "../api/types.ts";
 import { Visible } from "../text/visible.tsx";
 import { CurlOf } from "../ui/action.tsx";
-import { Facts, Hash, Loaded, Moment, Section, State } from "../ui/parts.tsx";
+import { Facts, Hash, Loaded, Moment, Note, Section, State } from "../ui/parts.tsx";
 import { type Column, PagedTable, Table } from "../ui/table.tsx";
-import { publicName } from "../ui/words.ts";
+import { number } from "../ui/words.ts";
+import { REJECTION_COLUMNS } from "./probe-result.tsx";
 
 const SKILLS: readonly Column<ReleaseSkill>[] = [
   {
     head: "Skill",
     kind: "main",
-    cell: (skill) => (
+    cell: ({ publicName, description }) => (
       <>
-        <Visible text={publicName(skill)} />
-        {skill.description !== null && (
+        <Visible text={publicName} />
+        <span class="under">
+          <Visible text={description} most={160} />
+        </span>
+      </>
+    ),
+  },
+  {
+    head: "Service",
+    cell: ({ pinState, message }) => (
+      <>
+        <State of={pinState} />
+        {message !== null && (
+          <p class="hint">
+            <Visible text={message} most={300} />
+          </p>
+        )}
+      </>
+    ),
+  },
+  { head: "Verdict", cell: ({ verdict }) => <State of={verdict} /> },
+  {
+    head: "Fetches",
+    kind: "wide",
+    cell: ({ fetches: { paths, complete } }) =>
+      paths.length === 0 && complete ? (
+        <span class="quiet">nothing that it names</span>
+      ) : (
+        <Visible text={[...paths, ...(complete ? [] : ["others, which the code makes up"])].join(", ")} most={300} />
+      ),
+  },
+  { head: "Hash", cell: ({ toolSha256 }) => <Hash value={toolSha256} /> },
+];
+
+const DISCOVERIES: readonly Column<Discovery>[] = [
+  {
+    head: "Outcome",
+    kind: "main",
+    cell: ({ outcome, message }) => (
+      <>
+        <State of={outcome === "release" ? "ok" : "failing"} />
+        {message !== null && (
           <span class="under">
-            <Visible text={skill.description} most={160} />
+            <Visible text={message} most={300} />
           </span>
         )}
       </>
     ),
   },
-  { head: "Service", cell: ({ pinState }) => (pinState === undefined ? "" : <State of={pinState} />) },
-  { head: "Verdict", cell: ({ verdict }) => <State of={verdict} /> },
-  { head: "Hash", cell: ({ toolSha256 }) => <Hash value={toolSha256} /> },
-];
-
-const REJECTIONS: readonly Column<ReleaseRejection>[] = [
-  { head: "Name", kind: "main", cell: (rejection) => <Visible text={publicName(rejection)} /> },
-  { head: "Code", cell: ({ code }) => <code>{code}</code> },
-  { head: "Why", kind: "wide", cell: ({ message }) => <Visible text={message} most={600} /> },
-  {
-    head: "Fetch",
-    kind: "wide",
-    cell: ({ fetch }) =>
-      fetch === null || fetch === undefined ? (
-        <span class="quiet">none</span>
-      ) : (
-        <>
-          <code>
-            <Visible text={fetch.url} most={200} />
-          </code>
-          {fetch.status !== null && <> · {fetch.status}</>}
-        </>
-      ),
-  },
-];
-
-const DISCOVERIES: readonly Column<Discovery>[] = [
-  { head: "When", kind: "main", cell: ({ at }) => <Moment at={at} /> },
-  { head: "Outcome", cell: ({ outcome }) => <State of={outcome} /> },
-  { head: "Code", cell: ({ code }) => (code === null ? <span class="quiet">none</span> : <code>{code}</code>) },
+  { head: "Last", cell: ({ at }) => <Moment at={at} /> },
+  { head: "First", cell: ({ firstAt }) => <Moment at={firstAt} /> },
+  { head: "Times", kind: "end", cell: ({ times }) => number(times) },
   { head: "Skills", kind: "end", cell: ({ skills }) => skills ?? "" },
+  { head: "Held", kind: "end", cell: ({ held }) => held ?? "" },
   { head: "Rejected", kind: "end", cell: ({ rejected }) => rejected ?? "" },
 ];
 
@@ -64,7 +79,7 @@ export function OriginRelease({ origin }: { readonly origin: Origin }) {
     <>
       <Section title="Current release" actions={<CurlOf path={path} />}>
         <Loaded query={release}>
-          {({ fetchedAt, state, skills, rejected }) => (
+          {({ fetchedAt, state, failure, skills, rejected }) => (
             <>
               <div class="card">
                 <Facts
@@ -76,6 +91,14 @@ export function OriginRelease({ origin }: { readonly origin: Origin }) {
                   ]}
                 />
               </div>
+              {failure !== null && (
+                <Note tone="bad">
+                  <p>
+                    The last discovery failed <Moment at={failure.at} />: <Visible text={failure.message} most={600} />{" "}
+                    <code>{failure.code}</code>
+                  </p>
+                </Note>
+              )}
               {skills.length > 0 && (
                 <Table
                   caption="Skills of the release"
@@ -89,7 +112,7 @@ export function OriginRelease({ origin }: { readonly origin: Origin }) {
                   <h3>Rejected</h3>
                   <Table
                     caption="What was rejected"
-                    columns={REJECTIONS}
+                    columns={REJECTION_COLUMNS}
                     rows={rejected}
                     keyOf={(row) => JSON.stringify(row)}
                   />
@@ -104,7 +127,7 @@ export function OriginRelease({ origin }: { readonly origin: Origin }) {
           query={discoveries}
           caption="Discoveries"
           columns={DISCOVERIES}
-          keyOf={({ at }) => at}
+          keyOf={({ firstAt, at }) => `${firstAt} ${at}`}
           empty="The hub has run none yet."
         />
       </Section>

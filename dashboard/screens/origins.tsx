@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { queryOf, usePages } from "../api/query.ts";
+import { queryOf, usePages, useSettled } from "../api/query.ts";
 import type { Origin } from "../api/types.ts";
 import { go, Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Origin>[] = [
 export function OriginsScreen() {
   const [status, setStatus] = useState("");
   const [q, setQ] = useState("");
-  const path = `/origins${queryOf({ status, q })}`;
+  const path = `/origins${queryOf({ status, q: useSettled(q) })}`;
   const query = usePages<Origin>(path);
   return (
     <Screen

@@ -13,6 +13,7 @@ import { useOriginNames } from "./origin-names.ts";
 import { errorsOf, sinceHours, usageColumns } from "./usage.tsx";
 
 const EXPIRY_DAYS = 30;
+const STATES = ["active", "pending", "suspended", "revoked"] as const;
 const LIMITED = ["rate_limited", "quota_exhausted"];
 
 /** How the gateway does, and what wants attention. */
@@ -31,8 +32,8 @@ export function OverviewScreen() {
   const calls = usage.reduce((sum, row) => sum + row.calls, 0);
   const failed = usage.reduce((sum, row) => sum + errorsOf(row), 0);
   const limited = usage.reduce((sum, { errors }) => sum + LIMITED.reduce((n, kind) => n + (errors[kind] ?? 0), 0), 0);
-  const states = health.data?.originsByState ?? {};
-  const failing = health.data?.failingOrigins ?? [];
+  const states = health.data?.origins;
+  const failing = health.data?.failing ?? [];
   return (
     <Screen
       title="Overview"
@@ -54,7 +55,7 @@ export function OverviewScreen() {
         <Figure value={hourly.data && number(calls)} label="calls" />
         <Figure value={hourly.data && number(failed)} label="of them errors" />
         <Figure value={hourly.data && number(limited)} label="stopped by a limit" href="/clients" />
-        <Figure value={health.data && number(states.active ?? 0)} label="active origins" href="/origins" />
+        <Figure value={states && number(states.active)} label="active origins" href="/origins" />
         <Figure value={waiting.data && more(waiting.data)} label="versions to review" href="/review" />
         <Figure
           value={expiring.data && more(expiring.data)}
@@ -75,9 +76,9 @@ export function OverviewScreen() {
           {() => (
             <>
               <ul class="states">
-                {["active", "pending", "suspended", "revoked"].map((state) => (
+                {STATES.map((state) => (
                   <li key={state}>
-                    <State of={state} /> {number(states[state] ?? 0)}
+                    <State of={state} /> {number(states?.[state] ?? 0)}
                   </li>
                 ))}
               </ul>
@@ -98,8 +99,16 @@ export function OverviewScreen() {
                         </Link>
                       ),
                     },
-                    { head: "Why", cell: ({ code }) => <code>{code}</code> },
-                    { head: "Since", cell: ({ since }) => <Moment at={since} none="unknown" /> },
+                    {
+                      head: "Why",
+                      kind: "wide",
+                      cell: ({ failure }) =>
+                        failure === null ? "Its hub does not answer." : <Visible text={failure.message} most={400} />,
+                    },
+                    {
+                      head: "Served is what was read",
+                      cell: ({ fetchedAt }) => <Moment at={fetchedAt} none="nothing" />,
+                    },
                   ]}
                 />
               )}

@@ -116,4 +116,19 @@ export const REJECTION_COLUMNS: readonly Column<Rejection>[] = [
   { head: "What", cell: ({ subject }) => subject },
   { head: "Code", cell: ({ code }) => <code>{code}</code> },
   { head: "Why", kind: "wide", cell: ({ message }) => <Visible text={message} most={600} /> },
+  {
+    head: "Fetch",
+    kind: "wide",
+    cell: ({ fetch }) =>
+      fetch === null ? (
+        <span class="quiet">none</span>
+      ) : (
+        <>
+          <code>
+            <Visible text={fetch.url} most={200} />
+          </code>{" "}
+          {fetch.status ?? "no answer"}
+        </>
+      ),
+  },
 ];

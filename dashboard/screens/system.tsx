@@ -1,5 +1,5 @@
 import { useQuery } from "../api/query.ts";
-import type { Health } from "../api/types.ts";
+import type { Health, Setting } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
@@ -7,6 +7,7 @@ import { Action, CurlOf } from "../ui/action.tsx";
 import { TextArea, textOf } from "../ui/form.tsx";
 import { Facts, Hash, Loaded, Moment, Screen, Section, State } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
+import { phrase } from "../ui/words.ts";
 
 interface TrustRoot {
   readonly id: string;
@@ -17,7 +18,7 @@ interface TrustRoot {
 /** The gateway itself: whether it is well, by which settings it decides, and whose certificates it trusts. */
 export function SystemScreen() {
   const health = useQuery<Health>("/health");
-  const policy = useQuery<Readonly<Record<string, unknown>>>("/policy");
+  const policy = useQuery<{ readonly items: readonly Setting[] }>("/policy");
   const root = useQuery<TrustRoot>("/trust-root");
   const isAdmin = useMay("admin");
   return (
@@ -27,12 +28,13 @@ export function SystemScreen() {
     >
       <Section title="Health" actions={<CurlOf path="/health" />}>
         <Loaded query={health}>
-          {({ status, checks }) => (
+          {({ status, parts, version }) => (
             <div class="card">
               <Facts
                 items={[
                   ["Gateway", <State of={status} />],
-                  ...Object.entries(checks ?? {}).map(([name, check]) => [name, <Check check={check} />] as const),
+                  ["Version", version],
+                  ...Object.entries(parts).map(([name, state]) => [phrase(name), <State of={state} />] as const),
                 ]}
               />
             </div>
@@ -84,14 +86,15 @@ export function SystemScreen() {
       </Section>
       <Section title="Settings in force" actions={<CurlOf path="/policy" />}>
         <Loaded query={policy}>
-          {(settings) => (
+          {({ items }) => (
             <Table
               caption="Settings in force"
-              rows={flat(settings)}
-              keyOf={([name]) => name}
+              rows={items}
+              keyOf={({ name }) => name}
               columns={[
-                { head: "Setting", kind: "main", cell: ([name]) => <code>{name}</code> },
-                { head: "Value", kind: "wide", cell: ([, value]) => <Visible text={value} most={400} /> },
+                { head: "Setting", kind: "main", cell: ({ name }) => <code>{name}</code> },
+                { head: "Value", kind: "wide", cell: ({ value }) => <Visible text={String(value)} most={400} /> },
+                { head: "Default", cell: ({ isDefault }) => (isDefault ? <span class="quiet">yes</span> : "no") },
               ]}
             />
           )}
@@ -105,25 +108,10 @@ export function SystemScreen() {
   );
 }
 
-function Check({ check }: { readonly check: unknown }) {
-  if (typeof check === "string") return <State of={check} />;
-  if (typeof check === "boolean") return <State of={check ? "ok" : "failing"} />;
-  return <code>{JSON.stringify(check)}</code>;
-}
-
 function rootOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     throw new Error(`This is not JSON: ${(error as Error).message}`);
   }
-}
-
-/** Settings within settings by their path. */
-function flat(settings: Readonly<Record<string, unknown>>, prefix = ""): readonly (readonly [string, string])[] {
-  return Object.entries(settings).flatMap(([name, value]) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? flat({ ...value }, `${prefix}${name}.`)
-      : [[prefix + name, typeof value === "string" ? value : JSON.stringify(value)] as const],
-  );
 }

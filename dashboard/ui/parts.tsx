@@ -86,6 +86,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   intact: "ok",
   ready: "ok",
   ok: "ok",
+  served: "ok",
+  current: "ok",
   pending: "info",
   waiting: "info",
   held: "warn",
@@ -102,6 +104,9 @@ const TONES: Readonly<Record<string, Tone>> = {
   invalid: "bad",
   broken: "bad",
   failing: "bad",
+  failed: "bad",
+  withheld: "bad",
+  not_ready: "bad",
 };
 
 /** A state by its own word, in the colour that such states have everywhere. */

@@ -233,6 +233,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     await button("Verify").click();
     await page.getByText(/^Intact/).waitFor();
     await page.getByLabel("Action").fill("origin.revoke");
+    await page.getByRole("link", { name: "origin.probe" }).first().waitFor({ state: "detached" });
     await page.getByRole("link", { name: "origin.revoke" }).click();
     await page.getByText("Its publisher gave up.").waitFor();
     await page.reload();

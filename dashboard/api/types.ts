@@ -54,6 +54,8 @@ export interface SkillVersion extends SkillId {
   readonly version: string | null;
   readonly recipeSha256: string | null;
   readonly bytes: number | null;
+  /** Its recipe or its definition is no longer as it was approved, though the code is. */
+  readonly changedSinceApproval: boolean;
 }
 
 export interface Because {
@@ -113,6 +115,12 @@ export interface SkillSource {
   readonly source: string;
   readonly recipe: string | null;
   readonly definition: Readonly<Record<string, unknown>>;
+  /** What approving the version again would take, where the publisher changed it under the same hash. */
+  readonly changed: {
+    readonly description: string;
+    readonly recipe: string | null;
+    readonly definition: Readonly<Record<string, unknown>>;
+  } | null;
   readonly hidden: { readonly source: readonly HiddenCharacter[]; readonly recipe: readonly HiddenCharacter[] };
 }
 

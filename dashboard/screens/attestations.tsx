@@ -55,7 +55,7 @@ function Stored() {
           name="origin"
           value={origin}
           placeholder="https://publisher.example"
-          onChange={(event) => setOrigin(event.currentTarget.value.trim())}
+          onInput={(event) => setOrigin(event.currentTarget.value.trim())}
         />
         <Select
           label="Order"

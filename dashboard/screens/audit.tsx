@@ -53,17 +53,17 @@ export function AuditScreen() {
     >
       <Chain />
       <div class="filters">
-        <TextField label="By" name="actor" value={filter.actor} onChange={set("actor")} placeholder="opr_…" />
+        <TextField label="By" name="actor" value={filter.actor} onInput={set("actor")} placeholder="opr_…" />
         <TextField
           label="Action"
           name="action"
           value={filter.action}
-          onChange={set("action")}
+          onInput={set("action")}
           placeholder="origin.activate"
         />
-        <TextField label="About" name="subject" value={filter.subject} onChange={set("subject")} placeholder="org_…" />
-        <TextField label="From" name="from" type="datetime-local" value={filter.from} onChange={set("from")} />
-        <TextField label="To" name="to" type="datetime-local" value={filter.to} onChange={set("to")} />
+        <TextField label="About" name="subject" value={filter.subject} onInput={set("subject")} placeholder="org_…" />
+        <TextField label="From" name="from" type="datetime-local" value={filter.from} onInput={set("from")} />
+        <TextField label="To" name="to" type="datetime-local" value={filter.to} onInput={set("to")} />
       </div>
       <PagedTable
         query={query}

@@ -23,7 +23,7 @@ export function OverviewScreen() {
   const hourly = useAll<Usage>(`/usage${queryOf({ from, by: "hour" })}`, 800);
   const byOrigin = usePages<Usage>(`/usage${queryOf({ from, by: "origin" })}`, 10);
   const health = useQuery<Health>("/health");
-  const waiting = useQuery<Page<unknown>>("/skills?state=waiting&limit=100");
+  const waiting = useQuery<Page<unknown>>("/skills?state=waiting&current=true&limit=100");
   const expiring = useQuery<Page<Attestation>>(
     `/attestations${queryOf({ sort: "expiry", expiresBefore: utcDay(EXPIRY_DAYS), limit: 20 })}`,
   );

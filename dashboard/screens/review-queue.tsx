@@ -13,7 +13,7 @@ interface QueuedVersion extends SkillVersion {
   readonly origin: string;
 }
 
-const PATH = "/skills?state=waiting";
+const PATH = "/skills?state=waiting&current=true";
 
 const COLUMNS: readonly Column<QueuedVersion>[] = [
   {

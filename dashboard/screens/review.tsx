@@ -140,6 +140,14 @@ function Version({
             Note: <Visible text={version.note} />
           </p>
         )}
+        {version.changedSinceApproval && (
+          <Note tone="warn">
+            <p>
+              Its recipe or its description changed since it was approved. Clients get what was approved until you
+              approve it again.
+            </p>
+          </Note>
+        )}
         <Decision originId={origin.id} version={version} />
       </div>
       <div class="tabs" role="tablist" aria-label="What to read">
@@ -187,23 +195,25 @@ function moveTab(event: KeyboardEvent, part: Part, setPart: (part: Part) => void
 
 function ReadPart({ read, part }: { readonly read: SkillSource; readonly part: "source" | "recipe" | "definition" }) {
   if (part === "recipe") {
-    if (read.recipe === null) return <Empty title="This version has no verified recipe." />;
+    if (read.changed === null) return <Recipe text={read.recipe} hidden={read.hidden.recipe} />;
     return (
       <>
-        <HiddenWarning found={read.hidden.recipe} where="recipe" />
-        <div class="card">
-          <Markdown text={read.recipe} label="Recipe" />
-        </div>
-        <details>
-          <summary>The recipe as it is written</summary>
-          <Source text={read.recipe} label="Recipe, as written" language="text" />
-        </details>
+        <h3>As the publisher has it now</h3>
+        <Recipe text={read.changed.recipe} hidden={read.hidden.recipe} />
+        <h3>As it was approved</h3>
+        <Recipe text={read.recipe} hidden={[]} />
       </>
     );
   }
   if (part === "definition") {
+    if (read.changed === null) return <Definition of={read.definition} label="What the script registers" />;
     return (
-      <Source text={JSON.stringify(read.definition, null, 2)} label="What the script registers" language="javascript" />
+      <>
+        <h3>As the publisher has it now</h3>
+        <Definition of={read.changed.definition} label="What the script registers now" />
+        <h3>As it was approved</h3>
+        <Definition of={read.definition} label="What was approved" />
+      </>
     );
   }
   return (
@@ -216,6 +226,26 @@ function ReadPart({ read, part }: { readonly read: SkillSource; readonly part: "
       </p>
     </>
   );
+}
+
+function Recipe({ text, hidden }: { readonly text: string | null; readonly hidden: readonly HiddenCharacter[] }) {
+  if (text === null) return <Empty title="This version has no verified recipe." />;
+  return (
+    <>
+      <HiddenWarning found={hidden} where="recipe" />
+      <div class="card">
+        <Markdown text={text} label="Recipe" />
+      </div>
+      <details>
+        <summary>The recipe as it is written</summary>
+        <Source text={text} label="Recipe, as written" language="text" />
+      </details>
+    </>
+  );
+}
+
+function Definition({ of, label }: { readonly of: Readonly<Record<string, unknown>>; readonly label: string }) {
+  return <Source text={JSON.stringify(of, null, 2)} label={label} language="javascript" />;
 }
 
 function Difference({ path }: { readonly path: string }) {
@@ -302,7 +332,7 @@ function Decision({ originId, version }: { readonly originId: string; readonly v
         title={`Approve ${publicName(version)}?`}
         submit="Approve"
         tone="primary"
-        disabled={!may || version.state === "approved" || version.bytes === null}
+        disabled={!may || (version.state === "approved" && !version.changedSinceApproval) || version.bytes === null}
         request={decide("approve")}
       >
         <p>

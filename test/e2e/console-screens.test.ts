@@ -89,29 +89,37 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     await publisher?.stop();
   });
 
-  it.each([
-    ["light", 1280],
-    ["dark", 390],
-  ] as const)(
-    "has no barrier that WCAG 2.2 AA knows, shows no failure and fits: %s, %i px",
-    { timeout: 180_000 },
-    async (scheme, width) => {
-      const { page, faults, signIn, goTo, context } = await gateway.open({ scheme, width });
-      await page.goto(`${gateway.url}/admin/`);
-      await page.getByLabel("Operator token").waitFor();
-      expect(await barriers(page)).toEqual([]);
-      await signIn();
-      for (const screen of screens) {
-        await goTo(screen);
-        expect([screen, await barriers(page)]).toEqual([screen, []]);
-        expect([screen, await page.locator(".note.bad[role=alert]").allTextContents()]).toEqual([screen, []]);
-        const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        expect([screen, beyond]).toEqual([screen, 0]);
-      }
-      expect(faults).toEqual([]);
-      await context.close();
-    },
-  );
+  it("has no barrier that WCAG 2.2 AA knows, shows no failure and fits, in light on a desk and in dark on a phone", {
+    timeout: 240_000,
+  }, async () => {
+    const { page, faults, signIn, context } = await gateway.open();
+    const looks = async (screen: string, scheme: "light" | "dark", width: number) => {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height: 900 });
+      const alerts = await page.locator(".note.bad[role=alert]").allTextContents();
+      const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const seen = { screen, scheme, barriers: await barriers(page), alerts, beyond };
+      expect(seen).toEqual({ screen, scheme, barriers: [], alerts: [], beyond: 0 });
+    };
+    await page.goto(`${gateway.url}/admin/`);
+    await page.getByLabel("Operator token").waitFor();
+    await looks("sign-in", "light", 1280);
+    await looks("sign-in", "dark", 390);
+    await signIn();
+    for (const screen of screens) {
+      // As a link of the console does.
+      await page.evaluate((path) => {
+        history.pushState(null, "", `/admin${path}`);
+        dispatchEvent(new Event("popstate"));
+      }, screen);
+      await page.locator("#main h1").waitFor();
+      await page.locator("#main .loading").first().waitFor({ state: "detached" });
+      await looks(screen, "light", 1280);
+      await looks(screen, "dark", 390);
+    }
+    expect(faults).toEqual([]);
+    await context.close();
+  });
 
   it("can be walked through by keyboard alone: the menu, a dialog and back", async () => {
     const { page, signIn, goTo, context } = await gateway.open();
@@ -166,14 +174,7 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
   it("stays usable with 10,000 rows: a page of each list is shown, and the last one is reached by a filter", async () => {
     const fill = async (table: string, columns: string, values: string) => {
       const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS})`;
-      await gateway.database
-        .prepare(
-          `${numbers} INSERT INTO ${table} (${columns}) SELECT ${values} FROM n`.replace(
-            /^(.*?\)) INSERT INTO (.*?) SELECT/s,
-            "INSERT INTO $2 $1 SELECT",
-          ),
-        )
-        .run();
+      await gateway.database.prepare(`INSERT INTO ${table} (${columns}) ${numbers} SELECT ${values} FROM n`).run();
     };
     await fill(
       "clients",
@@ -200,8 +201,6 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
       expect(await page.locator("tbody tr").count()).toBe(1);
     }
     await goTo("/inspector");
-    await goTo(`/clients/${clientId}/grants`);
-    await goTo("/");
     expect(faults).toEqual([]);
     await context.close();
   });

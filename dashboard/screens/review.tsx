@@ -40,7 +40,12 @@ export function ReviewScreen({ id }: { readonly id: string }) {
               {chosen === undefined || origin.data === undefined ? (
                 <Empty title="Choose a version to read." />
               ) : (
-                <Version key={chosen.toolSha256 + publicName(chosen)} origin={origin.data} version={chosen} all={all} />
+                <Version
+                  key={`${chosen.toolSha256} ${publicName(chosen)} ${origin.data.probedAt}`}
+                  origin={origin.data}
+                  version={chosen}
+                  all={all}
+                />
               )}
             </div>
           );
@@ -148,7 +153,7 @@ function Version({
             </p>
           </Note>
         )}
-        <Decision originId={origin.id} version={version} />
+        <Decision origin={origin} version={version} />
       </div>
       <div class="tabs" role="tablist" aria-label="What to read">
         {PARTS.map(([id, label]) => (
@@ -314,14 +319,16 @@ function Reach({ source }: { readonly source: string }) {
   );
 }
 
-function Decision({ originId, version }: { readonly originId: string; readonly version: SkillVersion }) {
+function Decision({ origin, version }: { readonly origin: Origin; readonly version: SkillVersion }) {
   const may = useMay("reviewer");
   const { scope, name, toolSha256 } = version;
   const decide = (step: "approve" | "reject") => (form: FormData) => ({
     method: "POST" as const,
-    path: `/origins/${originId}/${step}`,
+    path: `/origins/${origin.id}/${step}`,
     body: {
       skills: [{ scope, name, toolSha256 }],
+      // A probe since then may have seen another recipe or definition: the screen begins anew with it, and the gateway refuses.
+      ...(origin.probedAt === null ? {} : { probedAt: origin.probedAt }),
       ...(textOf(form, "note") === "" ? {} : { note: textOf(form, "note") }),
     },
   });

@@ -1,4 +1,5 @@
 import type { Catalog, WithheldSkill } from "../core/catalog.ts";
+import type { Release } from "../core/discovery/release.ts";
 
 /** Catalogs are kept while nothing moves, and their header with them. */
 const headers = new WeakMap<Catalog, string>();
@@ -23,11 +24,13 @@ const REASONS: Readonly<Record<WithheldSkill["code"], string>> = {
 };
 
 /** Why an origin that has skills offers none, in numbers alone; nothing where it has none to begin with. */
-export function whyNone({ withheld }: Catalog): { readonly message?: string } {
-  if (withheld.length === 0) return {};
+export function whyNone({ withheld }: Catalog, { rejected }: Release): { readonly message?: string } {
+  // A hash that was revoked before the origin was read was not loaded.
+  const codes: readonly string[] = [...withheld, ...rejected].map(({ code }) => code);
   const reasons = Object.entries(REASONS).flatMap(([code, reason]) => {
-    const count = withheld.filter((skill) => skill.code === code).length;
+    const count = codes.filter((each) => each === code).length;
     return count === 0 ? [] : [`${count} ${reason}`];
   });
+  if (reasons.length === 0) return {};
   return { message: `The origin offers no skill that may be used: ${reasons.join(", ")}.` };
 }

@@ -153,7 +153,8 @@ function keepAdmitted(c: Context<GatewayContext>, policy: Policy): undefined {
   const catalog = admit(release, tools === null ? policy : underRules(release, policy, tools), Date.now());
   if (policy.mode !== "off") c.get("answerHeaders").push(["X-Gw-Attestations", attestationsHeader(catalog)]);
   // An operator who hides all tools from a client does not want it to believe that the origin is broken.
-  if (catalog.skills.length === 0 && catalog.hidden === 0) throw new GatewayError("no_skills", whyNone(catalog));
+  if (catalog.skills.length === 0 && catalog.hidden === 0)
+    throw new GatewayError("no_skills", whyNone(catalog, release));
   c.set("catalog", catalog);
 }
 

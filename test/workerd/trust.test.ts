@@ -616,6 +616,22 @@ describe("a revoked hash", () => {
     pass(5_001);
     expect(await values()).toEqual([one.answer, one.answer]);
   });
+
+  it("is not loaded by a discovery, which the answer says; with the next one after the lift it is back", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher({ pin: "off" });
+    const one = skill(`once ${crypto.randomUUID()}`);
+    const lift = await revoke("hash", (await hashOf(one)) as Sha256Hex);
+    await publisher.publish([one]);
+    expect(await refusal(await publisher.list())).toEqual([
+      502,
+      "no_skills",
+      "The origin offers no skill that may be used: 1 were revoked by an operator.",
+    ]);
+    await lift();
+    pass(105_001);
+    expect(await publisher.value("s")).toBe(one.answer);
+  });
 });
 
 describe("a caller's traceparent", () => {

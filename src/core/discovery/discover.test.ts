@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { entryOf } from "../attestation/fixture/entries.ts";
+import type { Sha256Hex } from "../integrity.ts";
 import { DiscoveryError } from "./discovery-error.ts";
 import { codes, names, run } from "./fixture/discovering.ts";
 import { adder, Publisher, script, sha256Of } from "./fixture/publisher.ts";
+import { createTestSandbox } from "./fixture/workerd-sandbox.ts";
 import type { DiscoveryProgress } from "./progress.ts";
 import type { Release } from "./release.ts";
 
@@ -46,6 +48,25 @@ describe("a release", () => {
     expect(release.prose).toMatchObject([{ name: "reading", description: "Only for people." }]);
     expect(release.attestations).toMatchObject([{ skill: "zulu", attester: "human:ada" }]);
     expect(structuredClone(release)).toEqual(release);
+  });
+
+  it("has no skill whose hash the operator revoked, and its script is not loaded", async () => {
+    const publisher = new Publisher();
+    const endless = "for (;;) {}";
+    await publisher.skill({ name: "one", source: endless });
+    await publisher.skill({ name: "two" });
+    const loaded: string[] = [];
+    const sandbox = createTestSandbox();
+    const watched = {
+      evaluate: sandbox.evaluate.bind(sandbox),
+      load: (...args: Parameters<typeof sandbox.load>) => {
+        loaded.push(args[0].name);
+        return sandbox.load(...args);
+      },
+    };
+    const revoked = Promise.resolve(new Set([(await sha256Of(endless)) as Sha256Hex]));
+    const release = await run(publisher, {}, { sandbox: watched, revoked });
+    expect([names(release), codes(release), loaded]).toEqual([["two"], ["skill one revoked_hash"], ["two"]]);
   });
 
   it("keeps to an origin's base path: a project site", async () => {

@@ -37,6 +37,8 @@ export interface DiscoverOptions {
   readonly cache?: DiscoveryCache;
   /** Bytes held under their SHA-256: they are not fetched. */
   readonly held?: (sha256: Sha256Hex) => Uint8Array | undefined;
+  /** Hashes of tools that run nowhere: such a script is not loaded. Awaited when the files are there; never rejects. */
+  readonly revoked?: Promise<ReadonlySet<Sha256Hex>>;
   /** Told of every fetch and every hash as it comes. */
   readonly onProgress?: (progress: DiscoveryProgress) => void;
 }
@@ -82,6 +84,8 @@ export async function discover(options: DiscoverOptions): Promise<Release> {
   }
 }
 
+const NONE_REVOKED: Promise<ReadonlySet<Sha256Hex>> = Promise.resolve(new Set<Sha256Hex>());
+
 interface Deadlines {
   readonly fetching: AbortSignal;
   readonly reading: AbortSignal;
@@ -89,7 +93,7 @@ interface Deadlines {
 
 async function discoverUntil(options: DiscoverOptions, { fetching, reading }: Deadlines): Promise<Release> {
   const { origin, fetch, sandbox, limits, now, cache, held, onProgress } = options;
-  const { loadGas = DEFAULT_SANDBOX_LIMITS.loadGas } = options;
+  const { loadGas = DEFAULT_SANDBOX_LIMITS.loadGas, revoked = NONE_REVOKED } = options;
   const fetchedAt = now();
   const downloads = new Downloads({ origin, fetch, limits, signal: fetching, cache, held, onProgress });
   let files = await fetchFiles(options, downloads);
@@ -113,7 +117,10 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     signal: reading,
     cache,
   });
-  const keptSkills = await keepSkills(skills, { index, definitions, ledger, limits, rejected });
+  const keptSkills = await keepSkills(skills, {
+    ...{ index, definitions, ledger, limits, rejected },
+    revoked: await revoked,
+  });
   throwIfCancelled(options);
   cache?.turn(downloads.mismatched);
   return {

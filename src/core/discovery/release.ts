@@ -125,6 +125,8 @@ export type RejectionCode =
   | "bad_definition"
   | "bad_schema"
   | "deferred"
+  // the operator
+  | "revoked_hash"
   // the recipe, the memory, the well-known files
   | "no_declared_hash"
   | "unsupported_format"

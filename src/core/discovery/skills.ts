@@ -1,3 +1,4 @@
+import type { Sha256Hex } from "../integrity.ts";
 import type { DiscoveryLimits } from "../limits.ts";
 import type { SkillLine } from "../llmstxt/llmstxt.ts";
 import type { CanonicalOrigin } from "../origin.ts";
@@ -60,6 +61,8 @@ export interface KeepSkillsContext {
   readonly ledger: ReleaseLedger;
   readonly limits: DiscoveryLimits;
   readonly rejected: Rejection[];
+  /** Hashes of tools that run nowhere, not even to say what they are. */
+  readonly revoked: ReadonlySet<Sha256Hex>;
 }
 
 /**
@@ -76,7 +79,7 @@ export async function keepSkills(
     line,
     result: result.ok ? count(result.value, context) : result,
   }));
-  await context.definitions.readQuickly(counted.flatMap(({ result }) => definitionSource(result)));
+  await context.definitions.readQuickly(counted.flatMap(({ result }) => definitionSource(result, context)));
   for (const { line, result } of counted) {
     const skill = result.ok ? await keepSkill(result.value, kept, context) : result;
     if (skill.ok) kept.set(skill.value.publicName, skill.value);
@@ -85,9 +88,10 @@ export async function keepSkills(
   return [...kept.values()];
 }
 
-function definitionSource(result: Checked<Arrived>): DefinitionSource[] {
+function definitionSource(result: Checked<Arrived>, { revoked }: KeepSkillsContext): DefinitionSource[] {
   if (!result.ok || !result.value.source.ok) return [];
   const { candidate, source } = result.value;
+  if (revoked.has(candidate.tool.sha256)) return [];
   return [{ sha256: candidate.tool.sha256, bytes: source.value, name: candidate.line.name }];
 }
 
@@ -125,13 +129,16 @@ async function keepSkill(
   context: KeepSkillsContext,
 ): Promise<Checked<ReleaseSkill>> {
   const { line, publicName, tool } = candidate;
-  const { index, definitions } = context;
+  const { index, definitions, revoked } = context;
   if (kept.has(publicName)) {
     return refused("name_collision", `An earlier line of llms.txt already has the public name ${publicName}.`);
   }
   const { scope, name } = line;
   const mismatch = findToolMismatch(index, { scope, name, toolSha256: tool.sha256, toolUrl: tool.url });
   if (mismatch !== null) return mismatch;
+  if (revoked.has(tool.sha256)) {
+    return refused("revoked_hash", `The operator revoked the hash ${tool.sha256}: it runs nowhere.`);
+  }
   if (!source.ok) return source;
   const definition = await definitions.read({ sha256: tool.sha256, bytes: source.value, name: line.name });
   if (!definition.ok) return definition;

@@ -35,6 +35,7 @@ import {
   Sought,
 } from "./shapes.ts";
 import { keepShippedAttestations } from "./shipped-attestations.ts";
+import { tellHub } from "./tell-hub.ts";
 
 const AttestationMode = z.enum(["off", "advisory", "enforcing"], { error: "must be off, advisory, enforcing or null" });
 const Pin = z.enum(["off", "warn", "hold"], { error: "must be off, warn or hold" }).openapi({
@@ -233,19 +234,24 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
   });
   app.openapi(suspend, (c) => {
     const { reason = null } = c.req.valid("json");
-    return step(c, c.req.valid("param").id, (registry, acting, id) => suspendOrigin(registry, acting, id, reason));
+    return end(c, c.req.valid("param").id, (registry, acting, id) => suspendOrigin(registry, acting, id, reason));
   });
   app.openapi(revoke, (c) => {
     const { reason } = c.req.valid("json");
-    return step(c, c.req.valid("param").id, (registry, acting, id) => revokeOrigin(registry, acting, id, reason));
+    return end(c, c.req.valid("param").id, (registry, acting, id) => revokeOrigin(registry, acting, id, reason));
   });
 }
 
-function step(
-  c: AdminContext,
-  id: string,
-  change: (registry: Registry, acting: Acting, id: string) => Promise<OriginRow>,
-) {
+type Change = (registry: Registry, acting: Acting, id: string) => Promise<OriginRow>;
+
+/** After it the hub asks the origin for nothing more. */
+async function end(c: AdminContext, id: string, change: Change) {
+  const answer = await step(c, id, change);
+  await tellHub(c, id);
+  return answer;
+}
+
+function step(c: AdminContext, id: string, change: Change) {
   const registry = c.get("registry");
   return changed(
     c,

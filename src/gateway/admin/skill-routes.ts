@@ -1,11 +1,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { hiddenCharacters, MAX_HIDDEN_KINDS } from "../../core/hidden-characters.ts";
 import { decodeExactly, IntegrityError, sha256Hex } from "../../core/integrity.ts";
-import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { SkillId, ToolDefinition } from "../../core/skill.ts";
-import { forgetPolicy } from "../auth/policy.ts";
-import { withDeadline } from "../deadline.ts";
-import { describeFailure } from "../log.ts";
 import { readArtifact } from "../registry/artifacts.ts";
 import type { Registry } from "../registry/database.ts";
 import { RegistryError } from "../registry/errors.ts";
@@ -13,8 +9,7 @@ import { getOrigin } from "../registry/origins.ts";
 import { approveVersions, lastApproved, rejectVersions } from "../registry/reviews.ts";
 import type { skills } from "../registry/schema.ts";
 import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/skills.ts";
-import { reconsiderHub } from "../releases/hub-client.ts";
-import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
+import { type AdminEnv, actingNow } from "./environment.ts";
 import { adminRoute } from "./roles.ts";
 import {
   body,
@@ -32,10 +27,9 @@ import {
 import { keepShippedAttestations } from "./shipped-attestations.ts";
 import { SkillVersionBody, showVersion } from "./skill-shape.ts";
 import { diffSources, MAX_CHANGED_LINES, MAX_COMPARED_LINES, MAX_LINE_CHARS, MAX_SHOWN_LINES } from "./source-diff.ts";
+import { tellHub } from "./tell-hub.ts";
 
 const MAX_REVIEWED = 256;
-/** The hub may be in the middle of a discovery. */
-const HUB_WAIT_MS = 2_000;
 const MAX_SKILL_NAME_CHARS = 256;
 
 const SkillName = z
@@ -246,17 +240,6 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     await tellHub(c, id);
     return c.body(null, 204);
   });
-}
-
-/** A decision stands whether the hub hears of it or not: its next discovery asks anyway. */
-async function tellHub(c: AdminContext, id: string): Promise<void> {
-  forgetPolicy();
-  try {
-    const { origin } = await getOrigin(c.get("registry"), id);
-    await withDeadline(reconsiderHub(c.env, origin as CanonicalOrigin), HUB_WAIT_MS);
-  } catch (error) {
-    console.warn(JSON.stringify({ event: "hub_not_told", origin: id, error: describeFailure(error) }));
-  }
 }
 
 async function readVersion(

@@ -1,9 +1,10 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { become, env, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
+import { addOrigin, become, env, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
+import { movePolicy } from "../../../test/workerd/trust-fixture.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { PolicyCache } from "../auth/policy.ts";
-import { askHub, wakeHub } from "../releases/hub-client.ts";
+import { askHub, inspectHub, reconsiderHub, wakeHub } from "../releases/hub-client.ts";
 
 beforeAll(migrate);
 
@@ -125,6 +126,66 @@ describe("a hub that is called", () => {
     const { alarm, origin, fetches } = newHub();
     await wakeHub(env, origin);
     expect([await fetches(), await alarm()]).toEqual([1, null]);
+  });
+});
+
+describe("an origin that an operator took out of service", () => {
+  async function newOrigin() {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { id, host, origin: name } = await addOrigin();
+    const origin = name as CanonicalOrigin;
+    const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+    await askHub(env, origin, null);
+    return {
+      ...{ id, host, origin, stub },
+      alarm: () => runInDurableObject(stub, (_hub, state) => state.storage.getAlarm()),
+      holds: async () => (await inspectHub(env, origin)).packed !== null,
+    };
+  }
+
+  it.each([
+    ["suspended", true],
+    ["revoked", false],
+  ] as const)(
+    "is asked for nothing more once it is %s, by alarm, by cron or after an eviction",
+    async (status, kept) => {
+      const { id, host, origin, stub, alarm, holds } = await newOrigin();
+      await movePolicy(id, { status });
+      pass(60_000);
+      expect(await runDurableObjectAlarm(stub)).toBe(true);
+      await wakeHub(env, origin);
+      await evictDurableObject(stub);
+      pass(600_000);
+      await runDurableObjectAlarm(stub);
+      expect([await seen(host, "/llms.txt"), await alarm(), await holds()]).toEqual([1, null, kept]);
+    },
+  );
+
+  it("is asked for nothing more by a hub that was told, while the database is silent", async () => {
+    const { id, host, origin, alarm, holds } = await newOrigin();
+    await movePolicy(id, { status: "revoked" });
+    await reconsiderHub(env, origin);
+    expect([await alarm(), await holds()]).toEqual([null, false]);
+    const original = PolicyCache.prototype.originNow;
+    PolicyCache.prototype.originNow = () => Promise.reject(new Error("D1 is down"));
+    try {
+      await wakeHub(env, origin);
+    } finally {
+      PolicyCache.prototype.originNow = original;
+    }
+    expect(await seen(host, "/llms.txt")).toBe(1);
+  });
+
+  it("leaves nothing of a discovery that was under way when it was revoked", async () => {
+    const { id, host, origin, holds } = await newOrigin();
+    await become(host, "lazy");
+    pass(60_000);
+    const waking = wakeHub(env, origin);
+    while ((await seen(host, "/llms.txt")) < 2) await scheduler.wait(5);
+    await movePolicy(id, { status: "revoked" });
+    await reconsiderHub(env, origin);
+    await waking;
+    expect([await holds(), await seen(host, "/tools/sum_numbers.js")]).toEqual([false, 1]);
   });
 });
 

@@ -20,7 +20,7 @@ import {
 } from "../releases/packed-release.ts";
 import { publisherFetch } from "../releases/publisher-fetch.ts";
 import { sandboxFor } from "../sandbox.ts";
-import { type Followed, TrustedRelease } from "../trust/trusted-release.ts";
+import { type Deciding, type Followed, TrustedRelease } from "../trust/trusted-release.ts";
 import { DiscoveryHistory, type DiscoveryOutcome, type PastOutcome } from "./discovery-history.ts";
 import { ReleaseStore } from "./release-store.ts";
 import { KEEP_WARM_MS, Warmth } from "./warmth.ts";
@@ -88,7 +88,8 @@ type Outcome =
  *
  * It refreshes itself by alarm a minute after its last discovery while it is called, and as soon as its release is no longer fresh where
  * the gas of one discovery did not suffice for all definitions. A discovery fetches no bytes that are held here under their hash; what
- * it reads of documents and definitions is remembered until the object is evicted.
+ * it reads of documents and definitions is remembered until the object is evicted. Once an operator took the origin out of service it asks
+ * it for nothing by itself.
  */
 export class OriginHub extends DurableObject<Env> {
   readonly #store: ReleaseStore;
@@ -102,6 +103,8 @@ export class OriginHub extends DurableObject<Env> {
   #decided = 0;
   #failed: { readonly at: number; readonly failure: HubFailure } | null = null;
   #flight: Promise<Outcome> | null = null;
+  /** Ends the discovery under way. */
+  #ending = new AbortController();
   #reconsidering: Promise<void> | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -188,7 +191,7 @@ export class OriginHub extends DurableObject<Env> {
     await this.#refreshBeyond(KEEP_WARM_MS, origin);
   }
 
-  /** Takes what is held to the operator's latest decisions, without asking the origin: after an approval or a rejection. */
+  /** Takes what is held to the operator's latest decisions, without asking the origin: after each of them. */
   async reconsider(origin: CanonicalOrigin): Promise<void> {
     // One under way may have read what was decided before.
     await this.#reconsidering;
@@ -255,8 +258,23 @@ export class OriginHub extends DurableObject<Env> {
     return (servable ? this.#answerHeld("stale", knownVersion) : null) ?? { ok: false, failure };
   }
 
+  /** Unasked, so whether the origin is in service is looked up first. */
   async #refreshBeyond(age: number, origin: CanonicalOrigin): Promise<void> {
-    if (this.#age() > age && !this.#failedLately()) await this.#refresh(origin);
+    if (this.#age() <= age || this.#failedLately()) return;
+    const deciding = this.#trusted.decide(origin);
+    if (!(await this.#isOutOfService(deciding))) await this.#refresh(origin, deciding);
+  }
+
+  /** Then nothing rings here any more, and of a revoked origin nothing is kept or finished. Never rejects. */
+  async #isOutOfService(deciding: Deciding): Promise<boolean> {
+    const status = await this.#trusted.statusOf(deciding);
+    if (status !== "suspended" && status !== "revoked") return false;
+    this.#warmth.rest();
+    if (status === "revoked") {
+      this.#ending.abort();
+      this.#keep(null);
+    }
+    return true;
   }
 
   /**
@@ -295,9 +313,11 @@ export class OriginHub extends DurableObject<Env> {
   async #chooseAnew(origin: CanonicalOrigin): Promise<void> {
     const failed = this.#failed;
     try {
+      const deciding = this.#trusted.decide(origin);
+      if (await this.#isOutOfService(deciding)) return;
       const previous = this.#previous();
       if (previous === null) return;
-      const completed = await this.#trusted.complete(previous.release, previous, this.#trusted.decide(origin));
+      const completed = await this.#trusted.complete(previous.release, previous, deciding);
       this.#decided = Math.max(this.#decided, completed.policyVersion);
       // Where the database was silent nothing is known better.
       if (completed.policyVersion === 0) return;
@@ -312,20 +332,23 @@ export class OriginHub extends DurableObject<Env> {
   }
 
   /** Joins the discovery under way, or starts one. Inside one object, requests may await each other's work. */
-  #refresh(origin: CanonicalOrigin): Promise<Outcome> {
-    this.#flight ??= this.#discover(origin).finally(() => {
+  #refresh(origin: CanonicalOrigin, deciding = this.#trusted.decide(origin)): Promise<Outcome> {
+    this.#flight ??= this.#discover(origin, deciding).finally(() => {
       this.#flight = null;
     });
     return this.#flight;
   }
 
   /** Never rejects. */
-  async #discover(origin: CanonicalOrigin): Promise<Outcome> {
-    const deciding = this.#trusted.decide(origin);
+  async #discover(origin: CanonicalOrigin, deciding: Deciding): Promise<Outcome> {
+    this.#ending = new AbortController();
+    const { signal } = this.#ending;
     try {
       const discovered = await discoverNow(this.env, origin, {
         cache: this.#cache,
         held: (sha256) => this.#heldBytes(sha256),
+        revoked: this.#trusted.revokedHashes(deciding),
+        signal,
         ...(this.#watchers.size === 0 ? {} : { onProgress: (progress) => this.#tell(progress) }),
       });
       let completed = await this.#trusted.complete(discovered, this.#previous(), deciding);
@@ -335,6 +358,8 @@ export class OriginHub extends DurableObject<Env> {
       }
       const { release, policyVersion, isPartial } = completed;
       const packed = await packRelease(release, policyVersion);
+      await this.#isOutOfService(deciding);
+      if (signal.aborted) throw new DiscoveryError("discovery_failed", "cancelled", "The origin is revoked.");
       this.#keep(packed);
       this.#warmth.noteWithdrawal(false);
       const isComplete = !isPartial && release.rejected.every(({ code }) => code !== "deferred");
@@ -416,7 +441,7 @@ export class OriginHub extends DurableObject<Env> {
 async function discoverNow(
   env: Env,
   origin: CanonicalOrigin,
-  own: Pick<DiscoverOptions, "cache" | "held" | "onProgress">,
+  own: Pick<DiscoverOptions, "cache" | "held" | "revoked" | "signal" | "onProgress">,
 ): Promise<Release> {
   const answer = readSettings(env);
   if (!answer.ok) throw new Error(answer.problems[0].message);

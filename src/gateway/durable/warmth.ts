@@ -69,6 +69,15 @@ export class Warmth {
     });
   }
 
+  /** Nobody may call it any more: no alarm follows from earlier calls. */
+  rest(): void {
+    this.#called = null;
+    this.#writtenAt = Number.NEGATIVE_INFINITY;
+    this.#armed = false;
+    this.#attempt(() => this.#storage.kv.delete(KEY));
+    this.#storage.deleteAlarm().catch(report);
+  }
+
   /** The alarm rang. */
   rang(): void {
     this.#armed = false;

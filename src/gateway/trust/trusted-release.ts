@@ -1,6 +1,7 @@
 import { admit, skillKey } from "../../core/catalog.ts";
 import type { Release } from "../../core/discovery/release.ts";
 import { NO_INDEX } from "../../core/discovery/skills-index.ts";
+import type { Sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { type PolicyCache, policyOf } from "../auth/policy.ts";
 import { type Env, readSettings } from "../env.ts";
@@ -8,7 +9,7 @@ import { describeFailure } from "../log.ts";
 import { compareWithApproved, readApproved } from "../registry/approved.ts";
 import { openRegistry } from "../registry/database.ts";
 import { readPublication } from "../registry/publications.ts";
-import type { Decided } from "./decisions.ts";
+import type { Decided, OriginTerms } from "./decisions.ts";
 import { approvedBefore, approvedVersions } from "./held-versions.ts";
 import { LastPublication } from "./last-publication.ts";
 import { policyFor, questionsOf } from "./served-policy.ts";
@@ -21,7 +22,8 @@ const DISCOVERY_BUDGET = 1_000 + 20 * 50;
 /** What nobody keeps of a release but its hub. */
 const REST = { prose: [], held: [], facts: [], index: NO_INDEX, rejected: [] } as const;
 
-type Deciding = ReturnType<PolicyCache["originNow"]>;
+/** What is decided of an origin, while it is read. */
+export type Deciding = ReturnType<PolicyCache["originNow"]>;
 
 /** A release, and the decisions that chose what it holds. */
 export interface Followed {
@@ -45,6 +47,9 @@ export class TrustedRelease {
   readonly #published: LastPublication;
   /** What was last written to the history. */
   #noted = "";
+  /** As far as anybody knows while the database does not answer. */
+  #status: OriginTerms["status"] | null = null;
+  #revoked: ReadonlySet<Sha256Hex> = new Set();
 
   constructor(env: Env, waitUntil: (work: Promise<unknown>) => void) {
     this.#env = env;
@@ -58,6 +63,25 @@ export class TrustedRelease {
     // Whoever awaits it hears of it; a discovery that fails first awaits nothing.
     deciding.catch(() => {});
     return deciding;
+  }
+
+  /** The origin's status, or the last one known while the database does not answer; `null`: none is. Never rejects. */
+  async statusOf(deciding: Deciding): Promise<OriginTerms["status"] | null> {
+    await this.#learn(deciding);
+    return this.#status;
+  }
+
+  /** The hashes that run nowhere, or the last ones known while the database does not answer. Never rejects. */
+  async revokedHashes(deciding: Deciding): Promise<ReadonlySet<Sha256Hex>> {
+    await this.#learn(deciding);
+    return this.#revoked;
+  }
+
+  async #learn(deciding: Deciding): Promise<void> {
+    const decided = await deciding.catch(() => null);
+    if (decided === null) return;
+    this.#status = decided.status;
+    this.#revoked = decided.trust.trust.revokedHashes;
   }
 
   /**

@@ -31,6 +31,20 @@ export class ByteLru<Value> {
     return value;
   }
 
+  /** The keys of what would go if this were set now. */
+  displacedBy(value: Value): readonly string[] {
+    const displaced: string[] = [];
+    const size = this.#sizeOf(value);
+    if (size > this.#maximumBytes) return displaced;
+    let bytes = this.#bytes + size;
+    for (const [key, oldest] of this.#entries) {
+      if (bytes <= this.#maximumBytes) break;
+      displaced.push(key);
+      bytes -= this.#sizeOf(oldest);
+    }
+    return displaced;
+  }
+
   set(key: string, value: Value): void {
     this.#delete(key);
     const size = this.#sizeOf(value);

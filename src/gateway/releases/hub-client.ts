@@ -6,7 +6,7 @@ import type { PastOutcome } from "../durable/discovery-history.ts";
 import type { HubAnswer, HubFailure, HubInspection, HubStatus, OriginHub, Watcher } from "../durable/origin-hub.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
-import { memoryIndexes } from "../memory-indexes.ts";
+import { passingIndexes } from "../memory-indexes.ts";
 import { unpackRelease } from "./packed-release.ts";
 
 /** A discovery has its own deadline (15 s by default); this one catches a hub that does not answer at all. */
@@ -78,7 +78,7 @@ async function probeMemories(memories: Release["memories"]): Promise<readonly Pr
 
 async function failureOf(memory: ReleaseMemory): Promise<ProbedMemory["failure"]> {
   try {
-    await memoryIndexes.build(memory, () => {}, new AbortController().signal);
+    await passingIndexes.build(memory, () => {}, new AbortController().signal);
     return null;
   } catch (error) {
     if (!(error instanceof SnapshotError)) throw error;

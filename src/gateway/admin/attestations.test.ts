@@ -123,6 +123,7 @@ describe("storing attestations", () => {
     ).run();
     expect((await left()).length).toBe(MAX_STORED_PER_ORIGIN - 1);
     expect(await store(two)).toMatchObject([{ isNew: false }, { isNew: true }]);
+    expect(await lastAudit()).toMatchObject({ action: "attestation.create", detail: { madeRoom: 2 } });
     const ids = (await left()).map(({ id }) => id);
     expect([ids.length, ids.includes("7"), ids.includes("8")]).toEqual([MAX_STORED_PER_ORIGIN - 3, false, false]);
   });

@@ -51,6 +51,8 @@ describe("reviewers", () => {
     expect((await call("POST", "/reviewers", other)).body).toMatchObject({ code: "already_exists", id });
     expect((await call("POST", `/reviewers/${id}/retire`, { reason: "A new key." })).body.status).toBe("retired");
     expect((await call("POST", "/reviewers", again)).status).toBe(201);
+    // The name is not signed: what was revoked of ada's would come back as bob's.
+    expect((await call("POST", "/reviewers", other)).body).toMatchObject({ code: "already_exists", id });
   });
 
   it("[code:bad_state] never get a revoked key back, under whatever name", async () => {

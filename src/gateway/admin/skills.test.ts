@@ -126,6 +126,8 @@ describe("approving a version of an active origin", () => {
       "SELECT count(*) AS kept, min(rejected_at) AS oldest FROM skills WHERE rejected_at IS NOT NULL",
     ).all();
     expect(results).toEqual([{ kept: 1_000, oldest: 6 }]);
+    const row = await testEnv.DB.prepare("SELECT action, detail FROM audit_log ORDER BY seq DESC LIMIT 1").first();
+    expect(row).toEqual({ action: "skill.forget", detail: '{"approvedBytes":0,"rejections":5}' });
   });
 
   it("rejecting a hash under one name keeps activation from approving it under another", async () => {

@@ -56,7 +56,7 @@ export function storeAttestations(
     const result = new Set(fresh.map(({ id }) => id));
     if (fresh.length === 0) return { result };
     const today = calendarDateOf(acting.now);
-    const full = await requireRoom(registry, fresh, today);
+    const { full, dead } = await requireRoom(registry, fresh, today);
     const rows = fresh.map((attestation) => [
       attestation.id,
       attestation.origin,
@@ -87,7 +87,7 @@ export function storeAttestations(
       audit: {
         action: "attestation.create",
         subject: of.length === 1 ? (of[0] ?? "") : `${of.length} origins`,
-        detail: { attestations: fresh.map(summaryOf), storedBy },
+        detail: { attestations: fresh.map(summaryOf), storedBy, ...(dead === 0 ? {} : { madeRoom: dead }) },
       },
     };
   });
@@ -97,13 +97,14 @@ function summaryOf({ id, origin, skill, toolSha256, attester, validUntil }: Atte
   return { id, origin, skill, toolSha256, attester, validUntil };
 }
 
-/** @returns the origins whose dead attestations must make room. */
+/** @returns the origins whose dead attestations must make room, and how many these are. */
 async function requireRoom(
   registry: Registry,
   fresh: readonly Attestation[],
   today: CalendarDate,
-): Promise<readonly CanonicalOrigin[]> {
+): Promise<{ readonly full: readonly CanonicalOrigin[]; readonly dead: number }> {
   const full: CanonicalOrigin[] = [];
+  let dead = 0;
   for (const [origin, added] of Map.groupBy(fresh, (attestation) => attestation.origin)) {
     const length = added.reduce((sum, one) => sum + JSON.stringify(attestationEntry(one)).length, 0);
     const fits = (stored: { readonly rows: number; readonly length: number } | undefined) =>
@@ -116,15 +117,17 @@ async function requireRoom(
         .where(and(eq(attestations.origin, origin), which));
     const [[all], [inForce]] = await registry.batch([sizeOf(sql`true`), sizeOf(isInForce(today))]);
     if (fits(all)) continue;
-    if (fits(inForce)) full.push(origin);
-    else {
+    if (fits(inForce)) {
+      full.push(origin);
+      dead += (all?.rows ?? 0) - (inForce?.rows ?? 0);
+    } else {
       throw new RegistryError(
         "too_many_attestations",
         `At most ${MAX_STORED_PER_ORIGIN} attestations of one origin that count are stored, of ${MAX_STORED_LENGTH} characters in all; ${origin} would have more.`,
       );
     }
   }
-  return full;
+  return { full, dead };
 }
 
 /** SQL: whether a row of {@link attestations} is neither expired nor revoked. */

@@ -26,6 +26,7 @@ export type AuditAction =
   | "origin.revoke"
   | "skill.approve"
   | "skill.reject"
+  | "skill.forget"
   | "reviewer.create"
   | "reviewer.retire"
   | "reviewer.revoke"

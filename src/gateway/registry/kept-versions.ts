@@ -21,6 +21,14 @@ export async function namedArtifacts(registry: Registry, originId: string): Prom
   );
 }
 
+/** What an operator had decided about, and is kept no more. */
+export interface Forgotten {
+  /** Approved versions whose bytes went. */
+  readonly approvedBytes: number;
+  /** Rejections that went. */
+  readonly rejections: number;
+}
+
 /**
  * Forgets what an origin has too much of, and the artifacts that nothing needs any more. First the unapproved versions of each skill past
  * the bound go; then, past the bound of bytes, whatever was seen longest ago: waiting versions wholly, of approved and rejected ones the
@@ -30,7 +38,11 @@ export async function namedArtifacts(registry: Registry, originId: string): Prom
  *
  * @param before the origin's artifacts before the change, and those written for it: candidates for removal.
  */
-export async function forgetSurplus(registry: Registry, originId: string, before: Iterable<string>): Promise<void> {
+export async function forgetSurplus(
+  registry: Registry,
+  originId: string,
+  before: Iterable<string>,
+): Promise<Forgotten> {
   const nothing = { bytes: null, definition: null, recipeSha256: null, changed: null, changedRecipeSha256: null };
   const unapproved = sql`SELECT rowid AS id, rejected_at, row_number() OVER (
       PARTITION BY scope, name ORDER BY last_seen_at DESC, first_seen_at DESC, tool_sha256
@@ -41,7 +53,7 @@ export async function forgetSurplus(registry: Registry, originId: string, before
     ) AS position
     FROM skills WHERE origin_id = ${originId} AND rejected_at IS NOT NULL`;
   const isSurplus = sql`position > ${MAX_UNAPPROVED_VERSIONS}`;
-  await registry.batch([
+  const [, , removed] = await registry.batch([
     registry
       .update(skills)
       .set(nothing)
@@ -55,8 +67,10 @@ export async function forgetSurplus(registry: Registry, originId: string, before
       .where(sql`rowid IN (SELECT id FROM (${rejected}) WHERE position > ${MAX_REJECTED_VERSIONS})`),
   ]);
   const surplus = sql`SELECT id FROM (${byImportance(originId)}) WHERE bytes_so_far > ${MAX_ORIGIN_BYTES}`;
-  const [first] = await registry.all<{ id: number }>(sql`${surplus} LIMIT 1`);
-  if (first !== undefined) {
+  const [found] = await registry.all<{ versions: number; approved: number }>(
+    sql`SELECT count(*) AS versions, count(approved_at) AS approved FROM skills WHERE rowid IN (${surplus})`,
+  );
+  if (found !== undefined && found.versions > 0) {
     await registry.batch([
       registry
         .update(skills)
@@ -77,6 +91,7 @@ export async function forgetSurplus(registry: Registry, originId: string, before
     registry,
     [...before].filter((sha256) => !after.has(sha256)),
   );
+  return { approvedBytes: found?.approved ?? 0, rejections: removed.meta.changes };
 }
 
 function unlessRejected(column: SQLWrapper) {

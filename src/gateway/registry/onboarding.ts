@@ -5,7 +5,7 @@ import { removeUnreferenced, writeArtifacts } from "./artifacts.ts";
 import { mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
 import { RegistryError } from "./errors.ts";
-import { forgetSurplus, namedArtifacts } from "./kept-versions.ts";
+import { type Forgotten, forgetSurplus, namedArtifacts } from "./kept-versions.ts";
 import { getOrigin, ORIGIN_STEPS, type OriginRow, requireStep, setStatus } from "./origins.ts";
 import { requireNoRevokedHash } from "./revocations.ts";
 import { origins } from "./schema.ts";
@@ -31,8 +31,18 @@ export async function recordProbe(
   try {
     return await recordSeen(registry, acting, originId, seen, facts);
   } finally {
-    await forgetSurplus(registry, originId, before);
+    const forgotten = await forgetSurplus(registry, originId, before);
+    if (forgotten.approvedBytes + forgotten.rejections > 0)
+      await recordForgotten(registry, acting, originId, forgotten);
   }
+}
+
+function recordForgotten(registry: Registry, acting: Acting, originId: string, forgotten: Forgotten): Promise<void> {
+  return mutate(registry, acting, async () => ({
+    result: undefined,
+    writes: [],
+    audit: { action: "skill.forget", subject: originId, detail: { ...forgotten } },
+  }));
 }
 
 function artifactsOf(seen: readonly ReleaseSkill[]): ReadonlyMap<string, Uint8Array> {
@@ -85,7 +95,7 @@ export function recordFailedProbe(
   });
 }
 
-/** @throws RegistryError `bad_state` for a revoked origin: Skillgate never contacts it again. */
+/** @throws RegistryError `bad_state` for a revoked origin: nobody asks it for anything again. */
 export function requireProbeable(row: OriginRow): void {
   if (row.status !== "revoked") return;
   throw new RegistryError("bad_state", "The origin is revoked, which is final; it is not probed any more.", row.id);

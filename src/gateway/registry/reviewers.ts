@@ -27,7 +27,7 @@ export interface NewReviewer extends Pick<Reviewer, "attester" | "key"> {
 /**
  * Registers a key of an attester.
  *
- * @throws RegistryError `already_exists` (the attester has an active key, or this key is active for another; `id` names the row),
+ * @throws RegistryError `already_exists` (the attester has an active key, or this key is or was another's; `id` names the row),
  * `bad_state` (this Ed25519 key was revoked: whoever stole it still has it).
  */
 export function createReviewer(registry: Registry, acting: Acting, wanted: NewReviewer): Promise<RegisteredReviewer> {
@@ -78,12 +78,14 @@ export async function requireFree(registry: Registry, wanted: ReviewerRow): Prom
   if (stolen !== undefined) {
     throw new RegistryError("bad_state", "This key was revoked, which is final; make a new one.", stolen.id);
   }
-  const active = rows.find((row) => row.retiredAt === null && row.revokedAt === null);
+  // Names are not signed: under another one a revoked attestation of this key would be a new one.
+  const other = rows.find((row) => row.publicKey !== null && row.attester !== wanted.attester);
+  const active = rows.find((row) => row.retiredAt === null && row.revokedAt === null) ?? other;
   if (active === undefined) return;
   const sentence =
     active.attester === wanted.attester
       ? "The attester has an active key; retire or revoke that first."
-      : `This key is the active one of ${active.attester}.`;
+      : `This key is registered for ${active.attester}; each attester needs keys of its own.`;
   throw new RegistryError("already_exists", sentence, active.id);
 }
 

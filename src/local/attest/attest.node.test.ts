@@ -55,9 +55,12 @@ describe("keygen", () => {
     expect(await readFile(join(cwd, "key.json"), "utf8")).toBe(before);
 
     await chmod(join(cwd, "key.json"), 0o644);
+    const leftover = `key.json.${process.pid}.partial`;
+    await write(leftover, "of another process");
     const forced = await attest("keygen", "--attester", "human:bob", "--out", "key.json", "--force");
     expect(forced.stdout).toMatch(/^human:bob=/);
     expect((await stat(join(cwd, "key.json"))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(cwd, leftover), "utf8")).toBe("of another process");
   });
 
   it("prints no private key, and complains of a folder that is not there", async () => {

@@ -60,7 +60,8 @@ async function writeNew(path: string, text: string): Promise<void> {
 }
 
 async function replacePrivately(path: string, text: string): Promise<void> {
-  const partial = `${path}.${process.pid}.partial`;
+  // A name that nobody else has: what is found under it must not be another process's.
+  const partial = `${path}.${crypto.randomUUID()}.partial`;
   try {
     await writeNew(partial, text);
     // A umask can only have taken from the mode.

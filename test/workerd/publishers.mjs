@@ -61,6 +61,7 @@ async function answer(url, kind, traceparent) {
   if (kind === "page") return new Response("<!doctype html><title>Back soon</title>");
   if (kind === "files") {
     const file = files.get(url.host)?.[url.pathname];
+    if (file === null) return new Response("out of order", { status: 503 });
     return file === undefined ? new Response("not found", { status: 404 }) : new Response(file);
   }
   if (kind === "huge") return huge(url);

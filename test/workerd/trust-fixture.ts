@@ -52,10 +52,10 @@ export async function startPublisher(row: Partial<typeof origins.$inferInsert> =
     id,
     host,
     origin: origin as CanonicalOrigin,
-    /** @param memories the content of a scope's only chunk. */
+    /** @param entries `null`: `attestations.json` is out of order. @param memories the content of a scope's only chunk. */
     publish: (
       published: readonly Published[],
-      entries: readonly Json[] = [],
+      entries: readonly Json[] | null = [],
       memories: Readonly<Record<string, string>> = {},
     ) => publish(host, published, { entries, memories }),
     list: (bindings: Record<string, unknown> = {}) => rpc(path, "tools/list", { token, bindings }),
@@ -95,9 +95,12 @@ export async function startPublisher(row: Partial<typeof origins.$inferInsert> =
 async function publish(
   host: string,
   published: readonly Published[],
-  { entries, memories }: { readonly entries: readonly Json[]; readonly memories: Readonly<Record<string, string>> },
+  {
+    entries,
+    memories,
+  }: { readonly entries: readonly Json[] | null; readonly memories: Readonly<Record<string, string>> },
 ): Promise<void> {
-  const files: Record<string, string> = { [ATTESTATIONS]: JSON.stringify(entries) };
+  const files: Record<string, string | null> = { [ATTESTATIONS]: entries === null ? null : JSON.stringify(entries) };
   const lines = published.map(async (skill, i) => {
     const { name, scope, recipe, declared } = skill;
     const tool = `/tools/${i}.js`;
@@ -113,8 +116,9 @@ async function publish(
   });
   const memoryLines = Object.entries(memories).map(async ([scope, content]) => {
     const path = `/memory/${scope}.json`;
-    files[path] = JSON.stringify([{ id: "one#0", metadata: { content } }]);
-    const fields = { scope, snapshot: path, snapshot_sha256: await hash(files[path]), format: "minimemory-okf-v1" };
+    const snapshot = JSON.stringify([{ id: "one#0", metadata: { content } }]);
+    files[path] = snapshot;
+    const fields = { scope, snapshot: path, snapshot_sha256: await hash(snapshot), format: "minimemory-okf-v1" };
     return `<!-- skills-memory: ${JSON.stringify(fields)} -->`;
   });
   files["/llms.txt"] =

@@ -5,7 +5,14 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Sha256Hex } from "../../src/core/integrity.ts";
 import { forgetPolicy, PolicyCache } from "../../src/gateway/auth/policy.ts";
 import { forgetHeldReleases } from "../../src/gateway/durable/origin-hub.ts";
-import { artifacts, origins, publishedMemories, skills, verdicts } from "../../src/gateway/registry/schema.ts";
+import {
+  artifacts,
+  origins,
+  publications,
+  publishedMemories,
+  skills,
+  verdicts,
+} from "../../src/gateway/registry/schema.ts";
 import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
 import { releases } from "../../src/gateway/releases/release-cache.ts";
 import { addClient, become, env, mcp, migrate, rpc, seen, send } from "./gateway-fixture.ts";
@@ -520,6 +527,39 @@ describe("what is held", () => {
       .from(artifacts)
       .where(inArray(artifacts.sha256, await Promise.all(["An old tea", "Old", "The tea"].map(memoryHash))));
     expect(stored).toEqual([{ sha256: await memoryHash("The tea") }]);
+  });
+
+  it.each([false, true])(
+    "keeps the attestations of a publisher whose attestations.json is out of order; storage lost: %s",
+    async (lost) => {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      const publisher = await startPublisher({ attestationMode: "enforcing" });
+      const ada = await addReviewer("ada");
+      const s = skill("s");
+      await approve(publisher.id, s);
+      await publisher.publish([s], [await ada.sign(publisher.origin, s)]);
+      expect(await publisher.value("s")).toBe("s");
+      await publisher.publish([s], null);
+      if (lost) await lose(publisher, true);
+      pass(105_001);
+      expect(await publisher.value("s")).toBe("s");
+      // Nor is the operator's own copy overwritten.
+      await become(publisher.host, "down");
+      await lose(publisher, true);
+      expect(await publisher.value("s")).toBe("s");
+      await become(publisher.host, "files");
+      await publisher.publish([s]);
+      pass(105_001);
+      expect(await publisher.value("s")).toBe("no_skills");
+    },
+  );
+
+  it("is not written for an origin of which nothing would be restored", async () => {
+    const publisher = await startPublisher({ pin: "off" });
+    await publisher.publish([skill("s")], [], { shop: "Tea" });
+    expect(await publisher.value("s")).toBe("s");
+    const rows = await drizzle(env.DB).select().from(publications).where(eq(publications.originId, publisher.id));
+    expect(rows).toEqual([]);
   });
 
   it.each([false, true])(

@@ -2,7 +2,7 @@ import type { Attestation } from "../attestation/attestation.ts";
 import { type MalformedEntry, readAttestations } from "../attestation/read.ts";
 import type { Json } from "../json.ts";
 import type { DiscoveryLimits } from "../limits.ts";
-import { type Checked, passed, type Refused, refused, rejection, WHOLE_ORIGIN } from "./checked.ts";
+import { type Checked, isOutage, passed, type Refused, refused, rejection, WHOLE_ORIGIN } from "./checked.ts";
 import { type Download, releaseFull } from "./downloads.ts";
 import type { ReleaseLedger } from "./ledger.ts";
 import type { Rejection } from "./release.ts";
@@ -16,9 +16,12 @@ const MAX_MALFORMED = 100;
 /**
  * The well-formed entries of `attestations.json`, a JSON array (Skill Attestations v0.4 §3). Whatever is odd is reported and
  * changes nothing else. Whether their signatures hold is judged elsewhere.
+ *
+ * @param last the entries that the origin served before: they stay while it does not say what it serves now.
  */
 export async function keepAttestations(
   file: Download,
+  last: readonly Attestation[],
   { ledger, limits, rejected }: { ledger: ReleaseLedger; limits: DiscoveryLimits; rejected: Rejection[] },
 ): Promise<readonly Attestation[]> {
   const report = (problem: Refused) => rejected.push(rejection("attestations", WHOLE_ORIGIN, problem));
@@ -26,7 +29,8 @@ export async function keepAttestations(
   if (list === null) return [];
   if (!list.ok) {
     report(list);
-    return [];
+    const length = isOutage(list) ? JSON.stringify(last).length : 0;
+    return length > 0 && ledger.take(ATTESTATIONS_PATH, length) ? last : [];
   }
   if (!ledger.take(ATTESTATIONS_PATH, file.ok ? file.value.length : 0)) {
     report(releaseFull("attestations.json", limits));

@@ -28,6 +28,13 @@ export function rejection(
   return { subject, scope, name, code, message, ...(fetch === undefined ? {} : { fetch }) };
 }
 
+/** Whether it says nothing about the file: the origin did not answer to the end, or is out of order. */
+export function isOutage({ code, fetch }: Pick<Rejection, "code" | "fetch">): boolean {
+  if (code === "timeout" || code === "fetch_failed" || code === "length_mismatch") return true;
+  const status = fetch?.status ?? null;
+  return code === "http_status" && status !== null && (status >= 500 || status === 429 || status === 408);
+}
+
 /** Most rejections, and most links for people, that a release reports: one `llms.txt` can hold tens of thousands. */
 export const MAX_REPORTED = 1_000;
 

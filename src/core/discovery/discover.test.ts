@@ -50,6 +50,35 @@ describe("a release", () => {
     expect(structuredClone(release)).toEqual(release);
   });
 
+  it.each([
+    [503, "human:ada", "old"],
+    [429, "human:ada", "old"],
+    [404, undefined, undefined],
+    [403, undefined, undefined],
+  ] as const)(
+    "keeps what the origin served before where a file answers %i: %s, %s",
+    async (status, attester, memory) => {
+      const publisher = new Publisher();
+      await publisher.skill({ name: "one" });
+      await publisher.memory("kb", "old");
+      publisher.put("/.well-known/agent-skills/attestations.json", JSON.stringify([entryOf({ skill: "one" })]));
+      const before = await run(publisher);
+      const after = new Publisher();
+      await after.skill({ name: "one" });
+      await after.memory("kb", "new");
+      for (const path of ["/.well-known/agent-skills/attestations.json", "/memory/kb.bin"]) {
+        after.put(path, () => new Response("", { status }));
+      }
+      const release = await run(after, {}, { last: async () => before });
+      expect(release.attestations[0]?.attester).toBe(attester);
+      const [kept] = release.memories;
+      expect(kept === undefined ? undefined : new TextDecoder().decode(kept.bytes)).toBe(memory);
+      expect(codes(release)).toContain("memory  http_status");
+      after.put("/.well-known/agent-skills/attestations.json", "{}");
+      expect((await run(after, {}, { last: async () => before })).attestations).toEqual([]);
+    },
+  );
+
   it("has no skill whose hash the operator revoked, and its script is not loaded", async () => {
     const publisher = new Publisher();
     const endless = "for (;;) {}";

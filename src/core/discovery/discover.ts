@@ -6,7 +6,7 @@ import { parseLlmsTxt } from "../llmstxt/parse.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { ATTESTATIONS_PATH, keepAttestations } from "./attestations.ts";
-import { firstRejections, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
+import { firstRejections, isOutage, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
 import { DefinitionReader } from "./definitions.ts";
 import type { DiscoveryCache } from "./discovery-cache.ts";
 import { DiscoveryError, type DiscoveryFailureReason } from "./discovery-error.ts";
@@ -14,7 +14,7 @@ import { Downloads, FETCHING_SHARE } from "./downloads.ts";
 import { isHtmlPage } from "./html-page.ts";
 import { ReleaseLedger } from "./ledger.ts";
 import { rejectionsOfText } from "./lines.ts";
-import { fetchMemories, keepMemories } from "./memories.ts";
+import { fetchMemories, isMissing, keepMemories } from "./memories.ts";
 import type { DiscoveryProgress } from "./progress.ts";
 import type { Rejection, Release, UnverifiedRecipes } from "./release.ts";
 import { fetchSkills, keepSkills } from "./skills.ts";
@@ -39,9 +39,16 @@ export interface DiscoverOptions {
   readonly held?: (sha256: Sha256Hex) => Uint8Array | undefined;
   /** Hashes of tools that run nowhere: such a script is not loaded. Awaited when the files are there; never rejects. */
   readonly revoked?: Promise<ReadonlySet<Sha256Hex>>;
+  /** What the origin served before, asked for where `attestations.json` or a snapshot cannot be had; never rejects. */
+  readonly last?: () => Promise<LastServed | null>;
   /** Told of every fetch and every hash as it comes. */
   readonly onProgress?: (progress: DiscoveryProgress) => void;
 }
+
+/** What stays while an origin does not say what it serves now: a fault of its host takes no attestation and no memory back. */
+export type LastServed = Pick<Release, "attestations" | "memories">;
+
+const NOTHING_SERVED: LastServed = { attestations: [], memories: [] };
 
 /**
  * Discovers one origin: reads its `llms.txt`, fetches everything that its executable lines declare, verifies every byte
@@ -106,8 +113,10 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
   const rejected: Rejection[] = [];
   const ledger = new ReleaseLedger(limits);
   for (const problem of index.problems) rejected.push(rejection("index", WHOLE_ORIGIN, problem));
-  const attestations = await keepAttestations(attestationsFile, { ledger, limits, rejected });
-  const keptMemories = keepMemories(memories, { ledger, limits, rejected });
+  const isSilent = (!attestationsFile.ok && isOutage(attestationsFile)) || memories.some(isMissing);
+  const last = (isSilent ? await options.last?.() : null) ?? NOTHING_SERVED;
+  const attestations = await keepAttestations(attestationsFile, last.attestations, { ledger, limits, rejected });
+  const keptMemories = keepMemories(memories, last.memories, { ledger, limits, rejected });
   const definitions = new DefinitionReader({
     sandbox,
     gas: limits.gas,

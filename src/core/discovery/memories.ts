@@ -1,7 +1,7 @@
 import type { DiscoveryLimits } from "../limits.ts";
 import type { MemoryLine } from "../llmstxt/llmstxt.ts";
 import type { CanonicalOrigin } from "../origin.ts";
-import { type Checked, passed, refused, rejection } from "./checked.ts";
+import { type Checked, isOutage, passed, refused, rejection } from "./checked.ts";
 import { type DeclaredFile, type Downloads, fileKey, type LaneFetch, releaseFull } from "./downloads.ts";
 import type { ReleaseLedger } from "./ledger.ts";
 import { checkMemoryLine } from "./lines.ts";
@@ -65,16 +65,29 @@ async function fetchOne(
   );
 }
 
-/** What fits into the release; the rest is reported. */
+/** Whether a snapshot could not be had, and nothing is said about it. */
+export function isMissing({ result }: FetchedMemory): boolean {
+  return !result.ok && isOutage(result);
+}
+
+/**
+ * What fits into the release; the rest is reported.
+ *
+ * @param last the snapshots that the origin served before: a scope's stays while its newer one cannot be had.
+ */
 export function keepMemories(
   fetched: readonly FetchedMemory[],
+  last: readonly ReleaseMemory[],
   { ledger, limits, rejected }: { ledger: ReleaseLedger; limits: DiscoveryLimits; rejected: Rejection[] },
 ): ReleaseMemory[] {
   const kept: ReleaseMemory[] = [];
-  for (const { line, result } of fetched) {
+  for (const one of fetched) {
+    const { line, result } = one;
     const id = { scope: line.scope, name: "" };
     if (!result.ok) {
       rejected.push(rejection("memory", id, result));
+      const before = isMissing(one) ? last.find(({ scope }) => scope === line.scope) : undefined;
+      if (before !== undefined && ledger.take(`${before.sha256} of before`, before.bytes.length)) kept.push(before);
       continue;
     }
     const { file, bytes } = result.value;

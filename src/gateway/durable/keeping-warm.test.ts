@@ -179,7 +179,7 @@ describe("an origin that an operator took out of service", () => {
   it("leaves nothing of a discovery that was under way when it was revoked", async () => {
     const { id, host, origin, holds } = await newOrigin();
     await become(host, "lazy");
-    pass(60_000);
+    pass(60_001);
     const waking = wakeHub(env, origin);
     while ((await seen(host, "/llms.txt")) < 2) await scheduler.wait(5);
     await movePolicy(id, { status: "revoked" });

@@ -332,8 +332,8 @@ export class OriginHub extends DurableObject<Env> {
   }
 
   /** Joins the discovery under way, or starts one. Inside one object, requests may await each other's work. */
-  #refresh(origin: CanonicalOrigin, deciding = this.#trusted.decide(origin)): Promise<Outcome> {
-    this.#flight ??= this.#discover(origin, deciding).finally(() => {
+  #refresh(origin: CanonicalOrigin, deciding: Deciding | null = null): Promise<Outcome> {
+    this.#flight ??= this.#discover(origin, deciding ?? this.#trusted.decide(origin)).finally(() => {
       this.#flight = null;
     });
     return this.#flight;
@@ -348,6 +348,7 @@ export class OriginHub extends DurableObject<Env> {
         cache: this.#cache,
         held: (sha256) => this.#heldBytes(sha256),
         revoked: this.#trusted.revokedHashes(deciding),
+        last: async () => this.#previous()?.release ?? (await this.#trusted.lastPublished(deciding)),
         signal,
         ...(this.#watchers.size === 0 ? {} : { onProgress: (progress) => this.#tell(progress) }),
       });
@@ -441,7 +442,7 @@ export class OriginHub extends DurableObject<Env> {
 async function discoverNow(
   env: Env,
   origin: CanonicalOrigin,
-  own: Pick<DiscoverOptions, "cache" | "held" | "revoked" | "signal" | "onProgress">,
+  own: Pick<DiscoverOptions, "cache" | "held" | "revoked" | "last" | "signal" | "onProgress">,
 ): Promise<Release> {
   const answer = readSettings(env);
   if (!answer.ok) throw new Error(answer.problems[0].message);

@@ -17,40 +17,82 @@ export interface Publication {
   readonly memories: readonly ReleaseMemory[];
 }
 
-/** Replaces what is kept of the lines and attestations that the origin last published. */
-export async function keepListed(
-  registry: Registry,
-  originId: string,
-  { listed, attestations }: Omit<Publication, "memories">,
-): Promise<void> {
-  const row = {
+/** The lines and attestations that an origin last published, as they are kept: JSON. */
+export interface ListedRow {
+  readonly listed: string;
+  readonly attestations: string;
+}
+
+export function listedRow({ listed, attestations }: Omit<Publication, "memories">): ListedRow {
+  return {
     listed: JSON.stringify(listed.map(({ scope, name }) => [scope ?? "", name])),
     attestations: JSON.stringify(attestations.map(attestationEntry)),
   };
-  await registry
-    .insert(publications)
-    .values({ originId, ...row })
-    .onConflictDoUpdate({ target: publications.originId, set: row });
 }
 
-/** Replaces what is kept of its memories; bytes that nothing needs any more are removed. */
+export async function readListed(registry: Registry, originId: string): Promise<ListedRow | null> {
+  const [row] = await registry.select().from(publications).where(eq(publications.originId, originId));
+  return row ?? null;
+}
+
+/** Replaces what is kept of the lines and attestations that the origin last published. */
+export async function keepListed(registry: Registry, originId: string, row: ListedRow): Promise<void> {
+  const { listed, attestations } = row;
+  await registry
+    .insert(publications)
+    .values({ originId, listed, attestations })
+    .onConflictDoUpdate({ target: publications.originId, set: { listed, attestations } });
+}
+
+/** A memory that is kept, without its bytes. */
+export type KeptMemory = Omit<ReleaseMemory, "bytes">;
+
+export async function keptMemories(registry: Registry, originId: string): Promise<readonly KeptMemory[]> {
+  const rows = await registry.select().from(publishedMemories).where(eq(publishedMemories.originId, originId));
+  return rows.map(({ scope, format, sha256 }) => ({
+    scope: scope === "" ? null : scope,
+    format,
+    sha256: sha256 as Sha256Hex,
+  }));
+}
+
+/**
+ * Replaces what is kept of its memories; bytes that nothing needs any more are removed.
+ *
+ * @param bytes of all of `next` that is not kept already, by hash.
+ */
 export async function keepMemories(
   registry: Registry,
   originId: string,
-  memories: Publication["memories"],
+  {
+    before,
+    next,
+    bytes,
+  }: {
+    readonly before: readonly KeptMemory[];
+    readonly next: readonly KeptMemory[];
+    readonly bytes: ReadonlyMap<Sha256Hex, Uint8Array>;
+  },
 ): Promise<void> {
   const isOfOrigin = eq(publishedMemories.originId, originId);
-  const before = await registry.select({ sha256: publishedMemories.sha256 }).from(publishedMemories).where(isOfOrigin);
-  await writeArtifacts(registry, new Map(memories.map(({ sha256, bytes }) => [sha256, bytes])));
-  const kept = memories.map(({ scope, format, sha256 }) => ({ originId, scope: scope ?? "", format, sha256 }));
+  const wanted = new Map(next.flatMap(({ sha256 }) => entryOf(bytes, sha256)));
+  await writeArtifacts(registry, wanted);
+  const kept = next.map(({ scope, format, sha256 }) => ({ originId, scope: scope ?? "", format, sha256 }));
   await registry.batch([
     registry.delete(publishedMemories).where(isOfOrigin),
     ...(kept.length === 0 ? [] : [registry.insert(publishedMemories).values(kept)]),
   ]);
+  // While nothing referred to them another origin may have given them up.
+  await writeArtifacts(registry, wanted);
   await removeUnreferenced(
     registry,
     before.map(({ sha256 }) => sha256),
   );
+}
+
+function entryOf<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): [Key, Value][] {
+  const value = map.get(key);
+  return value === undefined ? [] : [[key, value]];
 }
 
 /**

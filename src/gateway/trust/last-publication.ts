@@ -1,18 +1,32 @@
-import type { Release } from "../../core/discovery/release.ts";
+import { isOutage } from "../../core/discovery/checked.ts";
+import type { Rejection, Release } from "../../core/discovery/release.ts";
+import { sha256Hex } from "../../core/integrity.ts";
 import { describeFailure } from "../log.ts";
+import { writeArtifacts } from "../registry/artifacts.ts";
 import type { Registry } from "../registry/database.ts";
-import { keepListed, keepMemories } from "../registry/publications.ts";
+import {
+  type KeptMemory,
+  keepListed,
+  keepMemories,
+  keptMemories,
+  type ListedRow,
+  listedRow,
+  readListed,
+} from "../registry/publications.ts";
 import { listedSkills } from "./held-versions.ts";
 
 /** A publisher may change 8 MiB of memories with every discovery; they are written at most this often, milliseconds. */
 const MEMORIES_PAUSE_MS = 10 * 60_000;
 
-/** Keeps in D1 what one origin last published, where that changed: one write after the other, the latest last. */
+/**
+ * Keeps in D1 what one origin last published, where that is another than what is kept: one write after the other, the latest last. What the
+ * origin could not be asked for stays as it is kept.
+ */
 export class LastPublication {
   readonly #registry: Registry;
-  /** What was written last, as far as this object knows. */
-  #listed = "";
-  #memories = "";
+  /** What is kept, as far as this object knows: SHA-256 of the row's text, and the memories. */
+  #listed: string | null = null;
+  #memories: readonly KeptMemory[] | null = null;
   #memoriesAt = Number.NEGATIVE_INFINITY;
   #writing: Promise<void> = Promise.resolve();
 
@@ -29,7 +43,7 @@ export class LastPublication {
   async #keep(originId: string, release: Release | null): Promise<void> {
     try {
       await this.#keepListed(originId, release);
-      await this.#keepMemories(originId, release?.memories ?? []);
+      await this.#keepMemories(originId, release);
     } catch (error) {
       console.warn(JSON.stringify({ event: "publication_not_kept", error: describeFailure(error) }));
     }
@@ -37,19 +51,52 @@ export class LastPublication {
 
   async #keepListed(originId: string, release: Release | null): Promise<void> {
     const listed = release === null ? [] : listedSkills(release).map(({ scope, name }) => ({ scope, name }));
-    const attestations = release?.attestations ?? [];
-    const text = JSON.stringify([listed, attestations.map(({ id }) => id)]);
-    if (text === this.#listed) return;
-    await keepListed(this.#registry, originId, { listed, attestations });
-    this.#listed = text;
+    const wanted = listedRow({ listed, attestations: release?.attestations ?? [] });
+    const hasAll = release === null || unread(release, "attestations").length === 0;
+    const hash = await hashOf(wanted);
+    if (hash === this.#listed) return;
+    const kept = await readListed(this.#registry, originId);
+    const row = hasAll || kept === null ? wanted : { ...wanted, attestations: kept.attestations };
+    const isNew = kept === null ? release !== null : (await hashOf(kept)) !== (await hashOf(row));
+    if (isNew) await keepListed(this.#registry, originId, row);
+    this.#listed = hasAll ? hash : null;
   }
 
-  async #keepMemories(originId: string, memories: Release["memories"]): Promise<void> {
-    const text = JSON.stringify(memories.map(({ scope, sha256 }) => [scope, sha256]));
+  async #keepMemories(originId: string, release: Release | null): Promise<void> {
+    const memories = release?.memories ?? [];
+    const bytes = new Map(memories.map((memory) => [memory.sha256, memory.bytes]));
+    const before = this.#memories ?? (await keptMemories(this.#registry, originId));
     const now = Date.now();
-    if (text === this.#memories || Math.abs(now - this.#memoriesAt) < MEMORIES_PAUSE_MS) return;
-    await keepMemories(this.#registry, originId, memories);
-    this.#memories = text;
-    this.#memoriesAt = now;
+    const mayWrite = Math.abs(now - this.#memoriesAt) >= MEMORIES_PAUSE_MS;
+    const scopes = new Set(memories.map(({ scope }) => scope));
+    const missing = release === null ? [] : unread(release, "memory").map(({ scope }) => scope);
+    const next = memories.flatMap(({ scope, format, sha256 }): KeptMemory[] => {
+      const known = before.find((one) => one.scope === scope);
+      if (known?.sha256 === sha256 || mayWrite) return [{ scope, format, sha256 }];
+      return known === undefined ? [] : [known];
+    });
+    // Only what the publisher withdrew goes.
+    next.push(...before.filter(({ scope }) => missing.includes(scope) && !scopes.has(scope)));
+    if (textOf(next) !== textOf(before)) {
+      await keepMemories(this.#registry, originId, { before, next, bytes });
+      if (next.some(({ sha256 }) => before.every((one) => one.sha256 !== sha256))) this.#memoriesAt = now;
+    } else if (this.#memories === null) {
+      // Rows of an earlier life of the hub: their bytes may be gone.
+      await writeArtifacts(this.#registry, bytes);
+    }
+    this.#memories = next;
   }
+}
+
+function unread({ rejected }: Release, wanted: Rejection["subject"]): readonly Rejection[] {
+  return rejected.filter((one) => one.subject === wanted && isOutage(one));
+}
+
+function textOf(memories: readonly KeptMemory[]): string {
+  return JSON.stringify(memories.map(({ scope, format, sha256 }) => [scope, format, sha256]).sort());
+}
+
+/** The row itself has up to 256 KiB. */
+function hashOf({ listed, attestations }: ListedRow): Promise<string> {
+  return sha256Hex(new TextEncoder().encode(JSON.stringify([listed, attestations])));
 }

@@ -1,4 +1,5 @@
 import { admit, skillKey } from "../../core/catalog.ts";
+import type { LastServed } from "../../core/discovery/discover.ts";
 import type { Release } from "../../core/discovery/release.ts";
 import { NO_INDEX } from "../../core/discovery/skills-index.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
@@ -77,6 +78,17 @@ export class TrustedRelease {
     return this.#revoked;
   }
 
+  /** What the operator's own store has of what the origin last published, or `null`. Never rejects. */
+  async lastPublished(deciding: Deciding): Promise<LastServed | null> {
+    try {
+      const decided = await deciding;
+      return decided === null ? null : await readPublication(openRegistry(this.#env.DB), decided.originId);
+    } catch (error) {
+      console.warn(JSON.stringify({ event: "publication_not_read", error: describeFailure(error) }));
+      return null;
+    }
+  }
+
   async #learn(deciding: Deciding): Promise<void> {
     const decided = await deciding.catch(() => null);
     if (decided === null) return;
@@ -105,7 +117,7 @@ export class TrustedRelease {
   async #complete(
     discovered: Release,
     previous: Followed | null,
-    { originId, decisions, trust }: Decided & { readonly originId: string },
+    { originId, status, decisions, trust }: Decided & Pick<OriginTerms, "originId" | "status">,
   ): Promise<Completed> {
     const registry = openRegistry(this.#env.DB);
     const { version: policyVersion } = decisions;
@@ -123,7 +135,8 @@ export class TrustedRelease {
     );
     const release: Release = { ...withHeld, facts: [...facts] };
     this.#waitUntil(this.#noteVerdicts(release, originId, { decisions, trust }));
-    this.#waitUntil(this.#published.keep(originId, release));
+    // Of others nothing is ever restored.
+    if (status === "active" && decisions.pin === "hold") this.#waitUntil(this.#published.keep(originId, release));
     return { release, policyVersion, isPartial };
   }
 

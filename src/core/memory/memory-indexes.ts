@@ -82,8 +82,10 @@ export class MemoryIndexes {
         const { bytes, result } = this.#advance(this.#building);
         if (own) charge(bytes / BYTES_PER_GAS);
         // Taken from here: the cache may have no room for it.
-        if (own && result instanceof SnapshotError) throw result;
-        if (own && result !== null) return result;
+        if (own && result !== null) {
+          if (result instanceof SnapshotError) throw result;
+          return result;
+        }
         await this.#pause();
         signal.throwIfAborted();
       }

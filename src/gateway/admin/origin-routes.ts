@@ -164,7 +164,7 @@ const activate = adminRoute({
   tags,
   summary: "Activate an origin, approving the hashes just probed",
   description:
-    "From pending or suspended. Approves exactly the skill versions of the latest probe. Where that is older than 15 minutes, or there is none, the origin is probed first, and unless that finds just what the earlier probe found, recipes, descriptions and definitions included, the answer is `probe_changed`: review and activate again. Of the publisher's own attestations those that count today are stored with the gateway's. A hash that is revoked must be rejected first. Problems: `not_found`, `bad_state`, `probe_changed`, `discovery_failed`, `no_skills`, `hash_revoked`.",
+    "From pending or suspended. Approves exactly the skill versions of the latest probe. Where that is older than 15 minutes, or there is none, the origin is probed first, and unless that finds just what the earlier probe found, recipes, descriptions and definitions included, the answer is `probe_changed`: review and activate again. Of the publisher's own attestations those that count today are stored with the gateway's. A hash that was revoked since the probe must be rejected first. Problems: `not_found`, `bad_state`, `probe_changed`, `discovery_failed`, `no_skills`, `hash_revoked`.",
   request: { params: ofOrigin, body: { required: false, content: { "application/json": { schema: Activation } } } },
   responses: { 200: json("The origin, active.", OriginBody), ...problems },
 });

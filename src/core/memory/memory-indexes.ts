@@ -41,13 +41,13 @@ export class MemoryIndexes {
   readonly #usedAt = new Map<string, number>();
   readonly #turnedAway = new Map<string, number>();
   #building: Build | null = null;
-  /** The last one that was built while somebody waits: for whom it was built it may be another caller who ended it. */
-  #latest: { readonly sha256: Sha256Hex; readonly result: MemoryIndex | SnapshotError } | null = null;
+  /** The last ones that were built while somebody waits, whose build another caller may have ended: the room of one more index. */
+  #latest = newLru(MAX_INDEX_BYTES);
   #waiting = 0;
 
   /** @param pause gives other requests a turn. */
   constructor(maximumBytes = MAX_INDEX_BYTES, pause: () => Promise<void> = nextTurn) {
-    this.#ready = new ByteLru(maximumBytes, (index) => (index instanceof SnapshotError ? FAILURE_BYTES : index.bytes));
+    this.#ready = newLru(maximumBytes);
     this.#pause = pause;
   }
 
@@ -94,14 +94,14 @@ export class MemoryIndexes {
       // What nobody waits for any more is not worth its room.
       if (this.#waiting === 0) {
         this.#building = null;
-        this.#latest = null;
+        this.#latest = newLru(MAX_INDEX_BYTES);
       }
     }
   }
 
   /** What another caller built to its end, where that was not kept. @throws {SnapshotError} */
   #justBuilt(sha256: Sha256Hex): MemoryIndex | undefined {
-    const result = this.#latest?.sha256 === sha256 ? this.#latest.result : undefined;
+    const result = this.#latest.get(sha256);
     if (result instanceof SnapshotError) throw result;
     return result;
   }
@@ -122,7 +122,7 @@ export class MemoryIndexes {
 
   #finish({ sha256 }: Build, result: MemoryIndex | SnapshotError): void {
     this.#building = null;
-    this.#latest = { sha256, result };
+    this.#latest.set(sha256, result);
     const displaced = this.#ready.displacedBy(result);
     const since = this.#turnedAway.get(sha256) ?? 0;
     this.#turnedAway.delete(sha256);
@@ -137,6 +137,10 @@ export class MemoryIndexes {
     // One that is larger than the bound is not kept.
     if (this.#ready.get(sha256) !== undefined) this.#usedAt.set(sha256, this.#uses);
   }
+}
+
+function newLru(maximumBytes: number): ByteLru<MemoryIndex | SnapshotError> {
+  return new ByteLru(maximumBytes, (index) => (index instanceof SnapshotError ? FAILURE_BYTES : index.bytes));
 }
 
 function nextTurn(): Promise<void> {

@@ -139,7 +139,7 @@ describe("an origin that an operator took out of service", () => {
     return {
       ...{ id, host, origin, stub },
       alarm: () => runInDurableObject(stub, (_hub, state) => state.storage.getAlarm()),
-      holds: async () => (await inspectHub(env, origin)).packed !== null,
+      holds: async () => (await inspectHub(env, origin)).inspected !== null,
     };
   }
 

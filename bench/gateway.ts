@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AdminClient } from "../src/dev/stack/admin-client.ts";
 import { type BuiltWorker, buildWorker } from "../src/dev/stack/bundle.ts";
+import { V8_FLAGS } from "../src/dev/stack/gateway.ts";
 import { applyMigrations, type MigratableDatabase } from "../src/dev/stack/migrations.ts";
 import { onboardOrigin } from "../src/dev/stack/onboarding.ts";
 import { ROOT } from "../src/dev/stack/paths.ts";
@@ -22,6 +23,8 @@ export type ClientName = keyof typeof ADDRESSES;
 /** The gateway, its database filled, ready to be started as often as a measurement needs. */
 export interface BenchGateway {
   readonly prepared: Prepared;
+  /** The same with the V8 flags of `npm start`, which bound the memory of a process. */
+  readonly bounded: Prepared;
   readonly tokens: Readonly<Record<ClientName, string>>;
 }
 
@@ -47,6 +50,7 @@ export async function prepareGateway(
   folder: string,
   publisher: BenchPublisher,
   origins: readonly string[],
+  v8Flags: readonly string[],
 ): Promise<BenchGateway> {
   const [worker, d1] = [await buildForProduction("gateway"), await buildForProduction("d1")];
   const adminToken = `adm_${randomBytes(24).toString("base64url")}`;
@@ -67,8 +71,9 @@ export async function prepareGateway(
     await workerd.stop();
   }
   await rm(join(stateDir, OBJECTS_FOLDER, "main-OriginHub"), { recursive: true });
-  const prepared = await prepareWorkerd(folder, "gateway", { worker, vars, stateDir });
-  return { prepared, tokens: tokens as Record<ClientName, string> };
+  const prepared = await prepareWorkerd(folder, "gateway", { worker, vars, stateDir, v8Flags });
+  const bounded = await prepareWorkerd(folder, "bounded", { worker, vars, stateDir, v8Flags: V8_FLAGS.split(" ") });
+  return { prepared, bounded, tokens: tokens as Record<ClientName, string> };
 }
 
 export interface McpCall {

@@ -4,6 +4,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
+import { V8_FLAGS } from "../src/dev/stack/gateway.ts";
 import { measureColdDiscovery, measureFirstRequest } from "./cold.ts";
 import { buildForProduction, learn, mcpRequest, prepareGateway, toolCall } from "./gateway.ts";
 import { attacks, type IsolationRow, measureIsolation } from "./isolation.ts";
@@ -26,6 +27,7 @@ Measures the gateway, built for production, in workerd.
   --quick            a short run, for checking the benchmark rather than the gateway
   --only LIST        measure these alone, separated by commas: names of rows, "cold", "isolation", "search", "first", "memory"
   --calls N          calls of the memory measurement, 100,000 unless said (6,000 with --quick)
+  --v8-flags FLAGS   measure speed with these; without, with V8 as workerd ships it. Memory is measured with those of npm start
   --check            exit with 1 when a promised figure is missed
   --compare-serving  also measure what Miniflare's ways of serving cost
   --help             print this
@@ -74,6 +76,7 @@ async function main(args: readonly string[]): Promise<number> {
       only: { type: "string" },
       calls: { type: "string" },
       check: { type: "boolean" },
+      "v8-flags": { type: "string" },
       "compare-serving": { type: "boolean" },
       help: { type: "boolean", short: "h" },
     },
@@ -83,6 +86,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const plan = values.quick ? QUICK : FULL;
+  const v8Flags = values["v8-flags"]?.split(" ").filter((flag) => flag !== "") ?? [];
   const only = values.only?.split(",").map((name) => name.trim());
   const unknown = only?.find((name) => !MEASUREMENTS.includes(name));
   if (unknown !== undefined) throw new Error(`--only knows no "${unknown}", but ${MEASUREMENTS.join(", ")}.`);
@@ -127,12 +131,12 @@ async function main(args: readonly string[]): Promise<number> {
       () => generator.stop(),
       () => attacker.stop(),
     );
-    const helloProcess = await (await prepareWorkerd(folder, "hello", { worker: hello })).start();
+    const helloProcess = await (await prepareWorkerd(folder, "hello", { worker: hello, v8Flags })).start();
     endings.push(() => helloProcess.stop());
 
     begin("Setting up the gateway");
     const coldOrigins = Array.from({ length: plan.coldOrigins }, (_, index) => `cold-${index}`);
-    const gateway = await prepareGateway(folder, publisher, ["main", "slow", "hostile", ...coldOrigins]);
+    const gateway = await prepareGateway(folder, publisher, ["main", "slow", "hostile", ...coldOrigins], v8Flags);
     const main = publisher.origin("main");
     let running = await gateway.prepared.start();
     endings.push(() => running.stop());
@@ -197,7 +201,7 @@ async function main(args: readonly string[]): Promise<number> {
     const warm: WarmImage[] = [];
     if (wants(WARM_IMAGE)) {
       begin("The sandbox alone");
-      const sandboxProcess = await (await prepareWorkerd(folder, "sandbox", { worker: sandbox })).start();
+      const sandboxProcess = await (await prepareWorkerd(folder, "sandbox", { worker: sandbox, v8Flags })).start();
       endings.push(() => sandboxProcess.stop());
       for (const concurrency of CONCURRENCIES) {
         warm.push(await measureWarmImage(generator, helloSubject, sandboxProcess, concurrency, plan));
@@ -208,7 +212,8 @@ async function main(args: readonly string[]): Promise<number> {
 
     if (wants("search")) {
       begin("Search over a memory of 10,000 chunks");
-      measured.search = await measureSearch(await prepareWorkerd(folder, "search", { worker: search }), plan.searches);
+      const prepared = await prepareWorkerd(folder, "search", { worker: search, v8Flags });
+      measured.search = await measureSearch(prepared, plan.searches);
     }
 
     if (values["compare-serving"]) begin("Ways of serving");
@@ -222,7 +227,7 @@ async function main(args: readonly string[]): Promise<number> {
 
     if (wants("memory")) {
       begin(`Memory over ${calls} calls`);
-      running = await gateway.prepared.start();
+      running = await gateway.bounded.start();
       const left = limitMs - (performance.now() - startedAt) - RESERVE_MS;
       measured.memory = await measureMemory(generator, gateway, running, main, calls, Math.max(left, RESERVE_MS));
       await running.stop();
@@ -235,6 +240,7 @@ async function main(args: readonly string[]): Promise<number> {
       rows,
       extra: {
         quick: values.quick ?? false,
+        v8_flags: { speed: v8Flags, memory: V8_FLAGS.split(" ") },
         seconds: secondsOf(phases),
         load_average_after: describeMachine(version).load_average,
         warm_image_cpu_us: warm.map(({ row, cpuUs, engine }) => ({ concurrency: row.concurrency, ...cpuUs, engine })),

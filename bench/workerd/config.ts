@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuiltWorker } from "../../src/dev/stack/bundle.ts";
-import { V8_FLAGS } from "../../src/dev/stack/gateway.ts";
 import { HOST } from "../../src/dev/stack/ports.ts";
 import { d1Binding, d1Services, miniflareExtensions } from "./d1.ts";
 
@@ -28,6 +27,8 @@ export interface WorkerdOptions {
   readonly stateDir?: string;
   /** A second Worker in the same process, on the socket `side`, that shares the first one's database. */
   readonly side?: BuiltWorker;
+  /** Left out: V8 as workerd ships it. */
+  readonly v8Flags?: readonly string[];
 }
 
 /** Folder, inside the state folder, of the Worker's own Durable Objects; each class has one of its own in it. */
@@ -78,7 +79,7 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["public", "private"])),
     ${[...disks, ...services.map((service) => `(name = ${text(service.name)}, worker = ${service.body})`)].join(",\n    ")}
   ],
-  v8Flags = [${V8_FLAGS.split(" ").map(text).join(", ")}],
+  v8Flags = [${(options.v8Flags ?? []).map(text).join(", ")}],
   sockets = [${sockets.join(", ")}],
   extensions = [(modules = [${extensions
     .map((module) => `(name = ${text(module.name)}, esModule = embed ${text(moduleFile("extensions", module))})`)

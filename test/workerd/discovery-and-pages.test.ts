@@ -225,7 +225,8 @@ describe("pages for people and probes", () => {
     };
     const statuses = await Promise.all(Array.from({ length: 30 }, ready));
     expect(statuses).toEqual(Array(30).fill(200));
-    expect(prepare).toHaveBeenCalledTimes(1);
+    // What an earlier request left to do in the background may ask the database too.
+    expect(prepare.mock.calls.filter(([query]) => query.startsWith("SELECT 1 FROM "))).toHaveLength(1);
     prepare.mockRestore();
   });
 

@@ -101,6 +101,26 @@ it("[budget:memories] takes 8 snapshots of different scopes", async () => {
   }
 });
 
+it("[budget:memory-bytes] counts in the sum what stays while a newer snapshot cannot be had, after those that came", async () => {
+  for (const [past, scopes] of [
+    [0, ["a", "b", "c"]],
+    [1, ["b", "c"]],
+  ] as const) {
+    const before = new Publisher();
+    await before.skill({ name: "one" });
+    await before.memory("a", new Uint8Array(KIB + past));
+    const publisher = new Publisher();
+    await publisher.skill({ name: "one" });
+    await publisher.memory("a", "newer");
+    publisher.put("/memory/a.bin", new Response("", { status: 503 }));
+    await publisher.memory("b", new Uint8Array(4096 * KIB));
+    await publisher.memory("c", new Uint8Array(4095 * KIB));
+    const last = await run(before);
+    const { memories } = await run(publisher, {}, { last: async () => last });
+    expect(memories.map(({ scope }) => scope)).toEqual(scopes);
+  }
+});
+
 it("[budget:memory-bytes] takes 8 MiB of snapshots in sum", async () => {
   for (const [past, expected] of edges("memory too_large")) {
     const publisher = new Publisher();

@@ -73,7 +73,8 @@ export function isMissing({ result }: FetchedMemory): boolean {
 /**
  * What fits into the release; the rest is reported.
  *
- * @param last the snapshots that the origin served before: a scope's stays while its newer one cannot be had.
+ * @param last the snapshots that the origin served before: a scope's stays while its newer one cannot be had, as far as those that came leave
+ * room for it in `limits.memoryBytes`.
  */
 export function keepMemories(
   fetched: readonly FetchedMemory[],
@@ -81,13 +82,18 @@ export function keepMemories(
   { ledger, limits, rejected }: { ledger: ReleaseLedger; limits: DiscoveryLimits; rejected: Rejection[] },
 ): ReleaseMemory[] {
   const kept: ReleaseMemory[] = [];
+  let bytesLeft = limits.memoryBytes;
+  for (const { result } of fetched) if (result.ok) bytesLeft -= result.value.bytes.length;
   for (const one of fetched) {
     const { line, result } = one;
     const id = { scope: line.scope, name: "" };
     if (!result.ok) {
       rejected.push(rejection("memory", id, result));
       const before = isMissing(one) ? last.find(({ scope }) => scope === line.scope) : undefined;
-      if (before !== undefined && ledger.take(`${before.sha256} of before`, before.bytes.length)) kept.push(before);
+      if (before === undefined || before.bytes.length > bytesLeft) continue;
+      if (!ledger.take(`${before.sha256} of before`, before.bytes.length)) continue;
+      bytesLeft -= before.bytes.length;
+      kept.push(before);
       continue;
     }
     const { file, bytes } = result.value;

@@ -1,11 +1,11 @@
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { type Attestation, attestationEntry } from "../../core/attestation/attestation.ts";
 import { readAttestations } from "../../core/attestation/read.ts";
 import type { ReleaseMemory } from "../../core/discovery/release.ts";
 import { type Sha256Hex, sha256Hex } from "../../core/integrity.ts";
 import type { Json } from "../../core/json.ts";
 import type { SkillId } from "../../core/skill.ts";
-import { readArtifacts, removeUnreferenced, writeArtifacts } from "./artifacts.ts";
+import { readArtifacts, removeUnreferenced, storedBytes, writeArtifacts } from "./artifacts.ts";
 import type { Registry } from "./database.ts";
 import { publications, publishedMemories } from "./schema.ts";
 
@@ -45,14 +45,22 @@ export async function keepListed(registry: Registry, originId: string, row: List
 }
 
 /** A memory that is kept, without its bytes. */
-export type KeptMemory = Omit<ReleaseMemory, "bytes">;
+export interface KeptMemory extends Omit<ReleaseMemory, "bytes"> {
+  /** Bytes; 0 where they are not kept any more. */
+  readonly size: number;
+}
 
 export async function keptMemories(registry: Registry, originId: string): Promise<readonly KeptMemory[]> {
-  const rows = await registry.select().from(publishedMemories).where(eq(publishedMemories.originId, originId));
-  return rows.map(({ scope, format, sha256 }) => ({
+  const { scope, format, sha256 } = publishedMemories;
+  const rows = await registry
+    .select({ scope, format, sha256, size: sql<number | null>`${storedBytes(sql`${sha256}`)}` })
+    .from(publishedMemories)
+    .where(eq(publishedMemories.originId, originId));
+  return rows.map(({ scope, format, sha256, size }) => ({
     scope: scope === "" ? null : scope,
     format,
     sha256: sha256 as Sha256Hex,
+    size: size ?? 0,
   }));
 }
 

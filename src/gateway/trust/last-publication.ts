@@ -24,14 +24,17 @@ const MEMORIES_PAUSE_MS = 10 * 60_000;
  */
 export class LastPublication {
   readonly #registry: Registry;
+  readonly #memoryBytes: number;
   /** What is kept, as far as this object knows: SHA-256 of the row's text, and the memories. */
   #listed: string | null = null;
   #memories: readonly KeptMemory[] | null = null;
   #memoriesAt = Number.NEGATIVE_INFINITY;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(registry: Registry) {
+  /** @param memoryBytes that all memories of an origin may take. */
+  constructor(registry: Registry, memoryBytes: number) {
     this.#registry = registry;
+    this.#memoryBytes = memoryBytes;
   }
 
   /** Never rejects: what could not be written is written after the next discovery. @param release `null`: it withdrew all. */
@@ -70,13 +73,18 @@ export class LastPublication {
     const mayWrite = Math.abs(now - this.#memoriesAt) >= MEMORIES_PAUSE_MS;
     const scopes = new Set(memories.map(({ scope }) => scope));
     const missing = release === null ? [] : unread(release, "memory").map(({ scope }) => scope);
-    const next = memories.flatMap(({ scope, format, sha256 }): KeptMemory[] => {
+    const next = memories.flatMap(({ scope, format, sha256, bytes: { length: size } }): KeptMemory[] => {
       const known = before.find((one) => one.scope === scope);
-      if (known?.sha256 === sha256 || mayWrite) return [{ scope, format, sha256 }];
+      if (known?.sha256 === sha256 || mayWrite) return [{ scope, format, sha256, size }];
       return known === undefined ? [] : [known];
     });
-    // Only what the publisher withdrew goes.
-    next.push(...before.filter(({ scope }) => missing.includes(scope) && !scopes.has(scope)));
+    // Only what the publisher withdrew goes, and what has no room beside what it has now.
+    let bytesLeft = this.#memoryBytes - next.reduce((sum, { size }) => sum + size, 0);
+    for (const one of before) {
+      if (!missing.includes(one.scope) || scopes.has(one.scope) || one.size > bytesLeft) continue;
+      bytesLeft -= one.size;
+      next.push(one);
+    }
     if (textOf(next) !== textOf(before)) {
       await keepMemories(this.#registry, originId, { before, next, bytes });
       if (next.some(({ sha256 }) => before.every((one) => one.sha256 !== sha256))) this.#memoriesAt = now;

@@ -3,6 +3,7 @@ import type { LastServed } from "../../core/discovery/discover.ts";
 import type { Release } from "../../core/discovery/release.ts";
 import { NO_INDEX } from "../../core/discovery/skills-index.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
+import { DEFAULT_DISCOVERY_LIMITS } from "../../core/limits.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { type PolicyCache, policyOf } from "../auth/policy.ts";
 import { type Env, readSettings } from "../env.ts";
@@ -54,7 +55,9 @@ export class TrustedRelease {
 
   constructor(env: Env, waitUntil: (work: Promise<unknown>) => void) {
     this.#env = env;
-    this.#published = new LastPublication(openRegistry(env.DB));
+    const answer = readSettings(env);
+    const { memoryBytes } = answer.ok ? answer.settings.discovery : DEFAULT_DISCOVERY_LIMITS;
+    this.#published = new LastPublication(openRegistry(env.DB), memoryBytes);
     this.#waitUntil = waitUntil;
   }
 

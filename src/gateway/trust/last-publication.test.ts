@@ -1,0 +1,40 @@
+import { beforeEach, expect, it } from "vitest";
+import type { Rejection, Release, ReleaseMemory } from "../../core/discovery/release.ts";
+import { NO_INDEX } from "../../core/discovery/skills-index.ts";
+import { sha256Hex } from "../../core/integrity.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { freshDatabase, register, registry } from "../admin/fixture.ts";
+import { readPublication } from "../registry/publications.ts";
+import { LastPublication } from "./last-publication.ts";
+
+beforeEach(freshDatabase);
+
+const ORIGIN = "https://publisher.example" as CanonicalOrigin;
+
+async function memory(scope: string, size: number): Promise<ReleaseMemory> {
+  const bytes = new Uint8Array(size).fill(scope.charCodeAt(0));
+  return { scope, format: "minimemory-okf-v1", sha256: await sha256Hex(bytes), bytes };
+}
+
+/** @param silent scopes whose snapshot could not be had. */
+function release(memories: readonly ReleaseMemory[], silent: readonly string[] = []): Release {
+  const nothing = { skills: [], prose: [], held: [], confirmed: [], attestations: [], facts: [], index: NO_INDEX };
+  const rejected = silent.map(
+    (scope): Rejection => ({ subject: "memory", scope, name: "", code: "timeout", message: "It did not arrive." }),
+  );
+  return { origin: ORIGIN, fetchedAt: 1, memories, rejected, ...nothing };
+}
+
+it("[budget:memory-bytes] keeps what could not be had while all memories of the origin stay within the limit", async () => {
+  for (const [size, scopes] of [
+    [60, ["a", "b"]],
+    [61, ["b"]],
+  ] as const) {
+    const id = await register(`https://publisher-${size}.example`);
+    await new LastPublication(registry, 100).keep(id, release([await memory("a", 40)]));
+    // Another life of the hub knows the sizes from the database.
+    await new LastPublication(registry, 100).keep(id, release([await memory("b", size)], ["a"]));
+    const kept = await readPublication(registry, id);
+    expect(kept?.memories.map(({ scope }) => scope).sort()).toEqual(scopes);
+  }
+});

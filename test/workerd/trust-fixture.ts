@@ -3,6 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import { attestationEntry, attestationPayload } from "../../src/core/attestation/attestation.ts";
 import { addDays, type CalendarDate, calendarDateOf } from "../../src/core/attestation/calendar-date.ts";
 import { readAttestations } from "../../src/core/attestation/read.ts";
+import { INDEX_PATH, INDEX_SCHEMA } from "../../src/core/discovery/skills-index.ts";
 import { type Sha256Hex, sha256Hex } from "../../src/core/integrity.ts";
 import type { Json, JsonObject } from "../../src/core/json.ts";
 import type { CanonicalOrigin } from "../../src/core/origin.ts";
@@ -30,6 +31,8 @@ export interface Published extends SkillId {
   readonly recipe?: string;
   /** What `llms.txt` declares in place of the hash. */
   readonly declared?: string;
+  /** What `index.json` says of it besides its name; without any there is no such file. */
+  readonly indexed?: JsonObject;
 }
 
 const sourceOf = ({ name, answer, handler = `"${answer}"` }: Published) =>
@@ -101,6 +104,8 @@ async function publish(
   }: { readonly entries: readonly Json[] | null; readonly memories: Readonly<Record<string, string>> },
 ): Promise<void> {
   const files: Record<string, string | null> = { [ATTESTATIONS]: entries === null ? null : JSON.stringify(entries) };
+  const indexed = published.flatMap(({ name, scope, indexed: fields }) => (fields ? [{ name, scope, ...fields }] : []));
+  if (indexed.length > 0) files[INDEX_PATH] = JSON.stringify({ $schema: INDEX_SCHEMA, skills: indexed });
   const lines = published.map(async (skill, i) => {
     const { name, scope, recipe, declared } = skill;
     const tool = `/tools/${i}.js`;

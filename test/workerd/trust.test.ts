@@ -439,6 +439,47 @@ describe("the attestations that a publisher ships for an approved version", () =
   });
 });
 
+describe("a deploy whose index.json comes one discovery later", () => {
+  it("takes neither an approved tool nor an approved recipe out of service", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher();
+    const one = skill("one", { recipe: "# One" });
+    const indexOf = async (version: Published) => ({
+      tool_sha256: await hashOf(version),
+      digest: `sha256:${await hashText(version.recipe ?? "")}`,
+    });
+    await publisher.publish([{ ...one, indexed: await indexOf(one) }]);
+    await approve(publisher.id, one);
+    expect([await publisher.value("s"), await publisher.guide("s")]).toEqual(["one", "# One"]);
+    for (const next of [skill("two", { recipe: "# Two" }), { ...one, recipe: "# Another" }]) {
+      for (const index of [one, next]) {
+        await publisher.publish([{ ...next, indexed: await indexOf(index) }]);
+        pass(105_001);
+        expect([await publisher.value("s"), await publisher.guide("s")]).toEqual(["one", "# One"]);
+      }
+    }
+  });
+
+  it("takes them out where the contradiction lasts, also for a hub that starts anew, until it ends", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher();
+    const [one, two] = [skill("one"), skill("two")];
+    const old = { tool_sha256: await hashOf(one) };
+    await approve(publisher.id, one);
+    await publisher.publish([{ ...two, indexed: old }]);
+    expect(await publisher.value("s")).toBe("one");
+    // What is decided meanwhile is no second discovery.
+    await movePolicy(publisher.id);
+    expect(await publisher.value("s")).toBe("one");
+    await lose(publisher, false);
+    pass(105_001);
+    expect(await publisher.value("s")).toBe("no_skills");
+    await publisher.publish([two]);
+    pass(105_001);
+    expect(await publisher.value("s")).toBe("one");
+  });
+});
+
 describe("what is held", () => {
   async function held() {
     vi.useFakeTimers({ toFake: ["Date"] });

@@ -1,5 +1,5 @@
 import type { SkillId } from "../skill.ts";
-import type { FailedFetch, Rejection, RejectionCode, RejectionSubject } from "./release.ts";
+import type { Contradiction, FailedFetch, Rejection, RejectionCode, RejectionSubject } from "./release.ts";
 
 /** A value that passed its checks, or why it did not. */
 export type Checked<T> = { readonly ok: true; readonly value: T } | Refused;
@@ -10,6 +10,7 @@ export interface Refused {
   /** One English sentence that names the field and the limit. */
   readonly message: string;
   readonly fetch?: FailedFetch;
+  readonly contradiction?: Contradiction;
 }
 
 export function passed<T>(value: T): Checked<T> {
@@ -23,9 +24,13 @@ export function refused(code: RejectionCode, message: string): Refused {
 export function rejection(
   subject: RejectionSubject,
   { scope, name }: SkillId,
-  { code, message, fetch }: Refused,
+  { code, message, fetch, contradiction }: Refused,
 ): Rejection {
-  return { subject, scope, name, code, message, ...(fetch === undefined ? {} : { fetch }) };
+  return {
+    ...{ subject, scope, name, code, message },
+    ...(fetch === undefined ? {} : { fetch }),
+    ...(contradiction === undefined ? {} : { contradiction }),
+  };
 }
 
 /** Whether it says nothing about the file: the origin did not answer to the end, or is out of order. */

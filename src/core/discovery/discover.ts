@@ -7,6 +7,7 @@ import type { CanonicalOrigin } from "../origin.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { ATTESTATIONS_PATH, keepAttestations } from "./attestations.ts";
 import { firstRejections, isOutage, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
+import { contradictionKey, markLasting } from "./contradictions.ts";
 import { DefinitionReader } from "./definitions.ts";
 import type { DiscoveryCache } from "./discovery-cache.ts";
 import { DiscoveryError, type DiscoveryFailureReason } from "./discovery-error.ts";
@@ -17,7 +18,7 @@ import { rejectionsOfText } from "./lines.ts";
 import { fetchMemories, isMissing, keepMemories } from "./memories.ts";
 import type { DiscoveryProgress } from "./progress.ts";
 import type { Rejection, Release, UnverifiedRecipes } from "./release.ts";
-import { fetchSkills, keepSkills } from "./skills.ts";
+import { fetchSkills, findContradictions, keepSkills } from "./skills.ts";
 import { INDEX_PATH, readIndex } from "./skills-index.ts";
 
 export interface DiscoverOptions {
@@ -39,14 +40,17 @@ export interface DiscoverOptions {
   readonly held?: (sha256: Sha256Hex) => Uint8Array | undefined;
   /** Hashes of tools that run nowhere: such a script is not loaded. Awaited when the files are there; never rejects. */
   readonly revoked?: Promise<ReadonlySet<Sha256Hex>>;
-  /** What the origin served before, asked for where `attestations.json` or a snapshot cannot be had; never rejects. */
+  /** What the origin served before, asked for where a file cannot be had or two contradict each other; never rejects. */
   readonly last?: () => Promise<LastServed | null>;
   /** Told of every fetch and every hash as it comes. */
   readonly onProgress?: (progress: DiscoveryProgress) => void;
 }
 
 /** What stays while an origin does not say what it serves now: a fault of its host takes no attestation and no memory back. */
-export type LastServed = Pick<Release, "attestations" | "memories">;
+export interface LastServed extends Pick<Release, "attestations" | "memories"> {
+  /** What the discovery before this one left out, where that is known. */
+  readonly rejected?: readonly Rejection[];
+}
 
 const NOTHING_SERVED: LastServed = { attestations: [], memories: [] };
 
@@ -58,8 +62,8 @@ const NOTHING_SERVED: LastServed = { attestations: [], memories: [] };
  * thus have no skills. At most `limits.concurrency` fetches run at once; all of it ends at `limits.deadlineMs`, and what
  * was not done by then is rejected with `timeout` or `deferred`. The result does not depend on the order of answers.
  *
- * Where a file has another hash than declared, the publisher may be deploying at this moment: `llms.txt` is read once more,
- * past all caches, and what differs is fetched again, before anything is rejected.
+ * Where a file has another hash than declared, or `index.json` contradicts `llms.txt`, the publisher may be deploying at this moment: both
+ * are read once more, past all caches, and what differs is fetched again, before anything is rejected.
  *
  * @returns plain data; `fetchedAt` is the time at which the discovery began.
  * @throws {DiscoveryError} `discovery_failed` without a usable `llms.txt`, `no_skills` without an executable line in it.
@@ -104,7 +108,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
   const fetchedAt = now();
   const downloads = new Downloads({ origin, fetch, limits, signal: fetching, cache, held, onProgress });
   let files = await fetchFiles(options, downloads);
-  if ([...downloads.mismatched].some((file) => !cache?.isConfirmed(file))) {
+  if ([...mismatchesOf(files, downloads)].some((mismatch) => !cache?.isConfirmed(mismatch))) {
     downloads.askPastCaches();
     files = await fetchFilesAgain(options, downloads, files);
   }
@@ -114,7 +118,8 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
   const ledger = new ReleaseLedger(limits);
   for (const problem of index.problems) rejected.push(rejection("index", WHOLE_ORIGIN, problem));
   const isSilent = (!attestationsFile.ok && isOutage(attestationsFile)) || memories.some(isMissing);
-  const last = (isSilent ? await options.last?.() : null) ?? NOTHING_SERVED;
+  const isContradicted = findContradictions(skills, index).length > 0;
+  const last = (isSilent || isContradicted ? await options.last?.() : null) ?? NOTHING_SERVED;
   const attestations = await keepAttestations(attestationsFile, last.attestations, { ledger, limits, rejected });
   const keptMemories = keepMemories(memories, last.memories, { ledger, limits, rejected });
   const definitions = new DefinitionReader({
@@ -131,7 +136,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     revoked: await revoked,
   });
   throwIfCancelled(options);
-  cache?.turn(downloads.mismatched);
+  cache?.turn(mismatchesOf(files, downloads));
   return {
     origin,
     fetchedAt,
@@ -143,11 +148,17 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     attestations,
     facts: [],
     index: index.report,
-    rejected: [...unreadable, ...firstRejections(rejected)],
+    rejected: [...unreadable, ...firstRejections(markLasting(rejected, last.rejected ?? []))],
   };
 }
 
 type Files = Awaited<ReturnType<typeof fetchFiles>>;
+
+/** Names what a deploy under way may be the cause of. */
+function mismatchesOf({ skills, index }: Files, { mismatched }: Downloads): ReadonlySet<string> {
+  const contradictions = findContradictions(skills, index).flatMap((one) => contradictionKey(one) ?? []);
+  return new Set([...mismatched, ...contradictions]);
+}
 
 async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
   const { origin, limits, unverifiedRecipes = "withhold" } = options;

@@ -33,7 +33,7 @@ export class DiscoveryCache {
   /** Gas that did not suffice for a script; one discovery ended before it was given more. */
   #tooLittle = new Map<string, number>();
   #nextTooLittle = new Map<string, number>();
-  /** Files that had another hash than declared, though `llms.txt` was read again. */
+  /** Files that had another hash than declared, and contradictions, though `llms.txt` was read again. */
   #confirmed: ReadonlySet<string> = new Set();
 
   /** @param now epoch milliseconds. */

@@ -1,7 +1,7 @@
 import { decodeExactly, IntegrityError, sha256Hex } from "../integrity.ts";
 import type { DiscoveryLimits } from "../limits.ts";
 import type { SkillId } from "../skill.ts";
-import { type Checked, passed, refused } from "./checked.ts";
+import { type Checked, passed, type Refused, refused } from "./checked.ts";
 import type { DeclaredFile, Downloads } from "./downloads.ts";
 import { isHtmlPage } from "./html-page.ts";
 import type { LinkedRecipe } from "./lines.ts";
@@ -51,10 +51,17 @@ export async function fetchRecipe(
   return passed({ file: { ...linked, sha256: await sha256Hex(bytes.value), of }, bytes: bytes.value, verified: false });
 }
 
-/** What of a fetched recipe a release keeps: its text, where the index does not contradict its hash. */
-export function readRecipe(id: SkillId, { file, bytes, verified }: FetchedRecipe, index: SkillsIndex): Checked<Recipe> {
+/** Why a fetched recipe must be refused for what the index says of it, or `null`. */
+export function findRecipeMismatch(id: SkillId, { file, verified }: FetchedRecipe, index: SkillsIndex): Refused | null {
   const declared = verified ? recipeHash(index, id, file.sha256) : null;
-  if (declared?.ok === false) return declared;
+  return declared?.ok === false ? declared : null;
+}
+
+/** What of a fetched recipe a release keeps: its text, where the index does not contradict its hash. */
+export function readRecipe(id: SkillId, fetched: FetchedRecipe, index: SkillsIndex): Checked<Recipe> {
+  const { file, bytes, verified } = fetched;
+  const mismatch = findRecipeMismatch(id, fetched, index);
+  if (mismatch !== null) return mismatch;
   const text = decodeRecipe(bytes);
   if (!text.ok) return text;
   // What hosts answer with 200 in place of a missing file; under a hash it is what the publisher meant.

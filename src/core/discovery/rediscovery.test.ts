@@ -5,6 +5,7 @@ import { codes, names, run } from "./fixture/discovering.ts";
 import { adder, Publisher, script, sha256Of } from "./fixture/publisher.ts";
 import { createTestSandbox } from "./fixture/workerd-sandbox.ts";
 import type { Release } from "./release.ts";
+import { INDEX_PATH, INDEX_SCHEMA } from "./skills-index.ts";
 
 /** A sandbox that counts what it loads. */
 function countingSandbox() {
@@ -199,6 +200,50 @@ describe("a deploy during a discovery", () => {
       expect(codes(await run(publisher, {}, { cache }))).toEqual(["skill wrong hash_mismatch"]);
     expect(publisher.requests.filter((path) => path === "/llms.txt").length).toBe(4);
   });
+
+  /** A publisher of version 2 whose `index.json` still says what version 1 was, to whoever asks as a cache may answer. */
+  async function laggingIndex(file: "tool" | "recipe", isPastCaches: (mode?: string) => boolean): Promise<Publisher> {
+    const publisher = await new Publisher().skill({ name: "add", recipe: "# Two" });
+    const old = { name: "add", ...(file === "tool" ? { tool_sha256: V1 } : { digest: `sha256:${V1}` }) };
+    const answer = (entry: object) => JSON.stringify({ $schema: INDEX_SCHEMA, skills: [entry] });
+    return publisher.put(
+      INDEX_PATH,
+      ({ cache }) => new Response(answer(isPastCaches(cache) ? { name: "add" } : old), { headers: { etag: '"v1"' } }),
+    );
+  }
+  const V1 = "1".repeat(64);
+
+  it.each(["tool", "recipe"] as const)(
+    "[10.2-deploy-race] reads both files once more, past caches, where index.json is behind with a %s",
+    async (file) => {
+      const publisher = await laggingIndex(file, (mode) => mode === "no-store");
+      const release = await run(publisher, {}, { cache: newCache() });
+      expect(release.rejected).toEqual([]);
+      expect(release.skills[0]?.recipe?.text).toBe("# Two");
+      expect(publisher.requests.filter((path) => path === "/llms.txt").length).toBe(2);
+    },
+  );
+
+  it.each(["tool", "recipe"] as const)(
+    "looks only once for a contradiction about a %s, and marks it as lasting from the second discovery on",
+    async (file) => {
+      const publisher = await laggingIndex(file, () => false);
+      const cache = newCache();
+      const found: Release[] = [];
+      for (let i = 0; i < 3; i++)
+        found.push(await run(publisher, {}, { cache, last: async () => found.at(-1) ?? null }));
+      const subject = file === "tool" ? "skill" : "recipe";
+      expect(found.map(codes)).toEqual(Array(3).fill([`${subject} add index_mismatch`]));
+      expect(found.map(({ rejected }) => rejected[0]?.contradiction?.isLasting)).toEqual([false, true, true]);
+      expect(found[0]?.rejected[0]?.contradiction).toMatchObject({ tool: [], recipe: [], [file]: [V1] });
+      expect(publisher.requests.filter((path) => path === INDEX_PATH).length).toBe(4);
+      // Another version under the same old index is another deploy.
+      const next = await new Publisher().skill({ name: "add", source: `${adder("add")}//3`, recipe: "# Three" });
+      next.put(INDEX_PATH, (request) => publisher.fetch(`${publisher.origin}${INDEX_PATH}`, request));
+      const after = await run(next, {}, { cache, last: async () => found[2] ?? null });
+      expect(after.rejected[0]?.contradiction?.isLasting).toBe(false);
+    },
+  );
 
   it("keeps what the first look gave where llms.txt cannot be had twice", async () => {
     const publisher = await new Publisher().skill({ name: "good" });

@@ -148,6 +148,23 @@ export interface Rejection extends SkillId {
   readonly message: string;
   /** Where it failed in a fetch. */
   readonly fetch?: FailedFetch;
+  /** Of an `index_mismatch`. */
+  readonly contradiction?: Contradiction;
+}
+
+/** What `index.json` says of a skill of which `llms.txt` says something else. */
+export interface Contradiction {
+  /** The hash that `llms.txt` declares of the tool, or of the recipe where that is refused; empty where it declares none. */
+  readonly declared: string;
+  /**
+   * The hashes of tools that `index.json` declares and `llms.txt` does not: at most two, since no version has both. Empty text stands for
+   * what is no hash.
+   */
+  readonly tool: readonly string[];
+  /** The same of recipes. */
+  readonly recipe: readonly string[];
+  /** Whether the discovery before found the very same: then it is no deploy under way. */
+  readonly isLasting: boolean;
 }
 
 /** A fetch of a publisher's file that did not give what was wanted. */

@@ -4,7 +4,7 @@ import { type CanonicalOrigin, OriginError, resolvePublisherPath } from "../orig
 import type { SkillId } from "../skill.ts";
 import { type Checked, passed, type Refused, refused } from "./checked.ts";
 import type { Download } from "./downloads.ts";
-import type { IndexReport } from "./release.ts";
+import type { Contradiction, IndexReport } from "./release.ts";
 import { readJson } from "./well-known.ts";
 
 export const INDEX_PATH = "/.well-known/agent-skills/index.json";
@@ -179,6 +179,8 @@ function placesOf(path: string, origin: CanonicalOrigin): string[] {
 export interface DeclaredTool extends SkillId {
   readonly toolSha256: string;
   readonly toolUrl: URL;
+  /** `null`: its line declares none. */
+  readonly recipeSha256: Sha256Hex | null;
 }
 
 /**
@@ -187,16 +189,23 @@ export interface DeclaredTool extends SkillId {
  *
  * @returns why the skill must be refused, or `null`.
  */
-export function findToolMismatch(index: SkillsIndex, { toolSha256, toolUrl, ...id }: DeclaredTool): Refused | null {
+export function findToolMismatch(index: SkillsIndex, declared: DeclaredTool): Refused | null {
+  const { toolSha256, toolUrl, recipeSha256, ...id } = declared;
   const claims = index.claims.get(keyOf(id));
+  const contradicted = (message: string): Refused => {
+    const recipe = recipeHash(index, id, recipeSha256);
+    const tool = othersThan(toolSha256, claims?.toolHashes);
+    const recipes = recipe?.ok === false ? (recipe.contradiction?.recipe ?? []) : [];
+    return refusedFor(message, { declared: toolSha256, tool, recipe: recipes });
+  };
   for (const hash of claims?.toolHashes ?? []) {
     if (hash !== toolSha256) {
-      return refused("index_mismatch", "The fields `tool_sha256` of llms.txt and index.json differ.");
+      return contradicted("The fields `tool_sha256` of llms.txt and index.json differ.");
     }
   }
   for (const places of claims?.toolPlaces ?? []) {
     if (!places.split(" ").includes(toolUrl.href)) {
-      return refused("index_mismatch", "The fields `tool` of llms.txt and index.json differ.");
+      return contradicted("The fields `tool` of llms.txt and index.json differ.");
     }
   }
   return null;
@@ -213,7 +222,8 @@ export function recipeHash(index: SkillsIndex, id: SkillId, declared: Sha256Hex 
   const [first] = hashes;
   if (first === undefined) return declared === null ? null : passed(declared);
   if (declared === null && hashes.size > 1) {
-    return refused("index_mismatch", "The entries of this recipe in index.json declare several hashes.");
+    const message = "The entries of this recipe in index.json declare several hashes.";
+    return refusedFor(message, { declared: "", tool: [], recipe: othersThan("", hashes) });
   }
   if (declared === null) {
     if (isSha256Hex(first)) return passed(first);
@@ -222,8 +232,15 @@ export function recipeHash(index: SkillsIndex, id: SkillId, declared: Sha256Hex 
   }
   hashes.delete(declared);
   if (hashes.size === 0) return passed(declared);
-  return refused(
-    "index_mismatch",
-    "The `sha256` of llms.txt and the `digest` or `sha256` of index.json differ for this recipe.",
-  );
+  const message = "The `sha256` of llms.txt and the `digest` or `sha256` of index.json differ for this recipe.";
+  return refusedFor(message, { declared, tool: [], recipe: othersThan(declared, hashes) });
+}
+
+function refusedFor(message: string, contradiction: Omit<Contradiction, "isLasting">): Refused {
+  return { ...refused("index_mismatch", message), contradiction: { ...contradiction, isLasting: false } };
+}
+
+function othersThan(declared: string, claimed: Iterable<string> = []): string[] {
+  const others = [...claimed].filter((hash) => hash !== declared).slice(0, 2);
+  return others.map((hash) => (isSha256Hex(hash) ? hash : ""));
 }

@@ -3,12 +3,12 @@ import type { DiscoveryLimits } from "../limits.ts";
 import type { SkillLine } from "../llmstxt/llmstxt.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { PublicName } from "../skill.ts";
-import { type Checked, passed, refused, rejection } from "./checked.ts";
+import { type Checked, passed, type Refused, refused, rejection } from "./checked.ts";
 import type { DefinitionReader, DefinitionSource } from "./definitions.ts";
 import { type DeclaredFile, fileKey, releaseFull } from "./downloads.ts";
 import type { ReleaseLedger } from "./ledger.ts";
 import { type Candidate, checkSkillLine, type LinkedRecipe } from "./lines.ts";
-import { type FetchedRecipe, fetchRecipe, type RecipeFetchContext, readRecipe } from "./recipes.ts";
+import { type FetchedRecipe, fetchRecipe, findRecipeMismatch, type RecipeFetchContext, readRecipe } from "./recipes.ts";
 import type { Recipe, Rejection, ReleaseSkill } from "./release.ts";
 import { findToolMismatch, type SkillsIndex } from "./skills-index.ts";
 
@@ -53,6 +53,24 @@ async function fetchSkill(
     recipe?.ok ? fetchRecipe(line, recipe.value, context) : recipe,
   ]);
   return passed({ candidate: checked.value, source, recipe: fetchedRecipe });
+}
+
+/** Of what `llms.txt` and `index.json` say different things, as far as the files arrived. */
+export function findContradictions(fetched: readonly FetchedSkill[], index: SkillsIndex): Rejection[] {
+  return fetched.flatMap(({ line, result }) => {
+    if (!result.ok) return [];
+    const { candidate, recipe } = result.value;
+    const tool = findMismatch(candidate, index);
+    if (tool !== null) return [rejection("skill", line, tool)];
+    const mismatch = recipe?.ok ? findRecipeMismatch(line, recipe.value, index) : recipe;
+    return mismatch?.code === "index_mismatch" ? [rejection("recipe", line, mismatch)] : [];
+  });
+}
+
+function findMismatch({ line, tool, recipe }: Candidate, index: SkillsIndex): Refused | null {
+  const recipeSha256 = recipe?.ok ? recipe.value.sha256 : null;
+  const { scope, name } = line;
+  return findToolMismatch(index, { scope, name, toolSha256: tool.sha256, toolUrl: tool.url, recipeSha256 });
 }
 
 export interface KeepSkillsContext {
@@ -133,8 +151,7 @@ async function keepSkill(
   if (kept.has(publicName)) {
     return refused("name_collision", `An earlier line of llms.txt already has the public name ${publicName}.`);
   }
-  const { scope, name } = line;
-  const mismatch = findToolMismatch(index, { scope, name, toolSha256: tool.sha256, toolUrl: tool.url });
+  const mismatch = findMismatch(candidate, index);
   if (mismatch !== null) return mismatch;
   if (revoked.has(tool.sha256)) {
     return refused("revoked_hash", `The operator revoked the hash ${tool.sha256}: it runs nowhere.`);

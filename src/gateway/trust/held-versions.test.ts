@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { policyWith } from "../../core/attestation/fixture/policies.ts";
 import { admit, type Catalog, skillKey } from "../../core/catalog.ts";
-import type { Rejection, Release, ReleaseSkill } from "../../core/discovery/release.ts";
+import type { Contradiction, Rejection, Release, ReleaseSkill } from "../../core/discovery/release.ts";
 import { NO_INDEX } from "../../core/discovery/skills-index.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { toPublicName } from "../../core/skill.ts";
 import { packRelease, unpackRelease } from "../releases/packed-release.ts";
-import { type ApprovedStore, approvedBefore, approvedVersions } from "./held-versions.ts";
+import { type ApprovedStore, approvedBefore, approvedVersions, restorableSkills } from "./held-versions.ts";
 
 const ORIGIN = "https://publisher.example" as CanonicalOrigin;
 const SOURCE = new Uint8Array(900_000);
@@ -119,6 +119,53 @@ describe("documents of a publisher that disagree", () => {
     const before = release(approved, { confirmed: approved.map(({ publicName }) => publicName) });
     expect(approvedBefore(found, before)).toEqual({ held: [], confirmed: [] });
     expect(asked).toEqual({ compared: 0, read: 0 });
+  });
+
+  it("for the first time leave what index.json declares, or nothing where it declares neither", async () => {
+    const [v1, v2] = [approved[0] as ReleaseSkill, skill(0, "new", { toolSha256: "f".repeat(64) as Sha256Hex })];
+    const contradiction = (more: Partial<Contradiction> = {}) => {
+      const one = { declared: v2.toolSha256, tool: [v1.toolSha256], recipe: [], isLasting: false, ...more };
+      return release([], { rejected: [{ ...rejection("skill"), contradiction: one }] });
+    };
+    const both = new Map([[skillKey(v1), [v2, v1].map(({ toolSha256 }) => ({ toolSha256, approvedAt: 1 }))]]);
+    const before = release(approved, { confirmed: approved.map(({ publicName }) => publicName) });
+    for (const [found, held] of [
+      [contradiction(), [v1]],
+      [contradiction({ tool: [] }), [v1]],
+      [contradiction({ tool: ["a".repeat(64)] }), []],
+      [contradiction({ tool: [v1.toolSha256, ""] }), []],
+      [contradiction({ recipe: ["e".repeat(64)] }), [{ ...v1, recipe: null }]],
+      [contradiction({ isLasting: true }), []],
+    ] as const) {
+      const versions = await approvedVersions(found, approvals(approved), storeOf(approved).store);
+      expect(versions).toEqual({ held, confirmed: [] });
+      expect(approvedBefore(found, before)).toEqual({ held, confirmed: [] });
+      const completed = { ...found, ...versions };
+      expect(admit(completed, hold(approved), 0).skills.map((one) => one.skill)).toEqual(held);
+      expect(restorableSkills(completed).length).toBe(held.length);
+    }
+    // The new version is approved already, and the old index.json still declares the one before.
+    expect((await approvedVersions(contradiction(), both, storeOf(approved).store)).held).toEqual([v1]);
+  });
+
+  it("about a recipe, for the first time, leave the approved one that index.json declares", async () => {
+    const recipe = approved[0]?.recipe?.sha256 as Sha256Hex;
+    for (const [more, text] of [
+      [{}, "approved"],
+      [{ recipe: ["e".repeat(64)] }, null],
+      [{ isLasting: true }, null],
+    ] as const) {
+      const contradiction = { declared: "c".repeat(64), tool: [], recipe: [recipe], isLasting: false, ...more };
+      const rejected = [{ ...rejection("recipe"), contradiction }];
+      const found = release([skill(0, "approved", { recipe: null })], { rejected });
+      const before = release([skill(0, "approved", { recipe: null })], {
+        rejected: [rejection("recipe")],
+        confirmed: [],
+      });
+      const { store } = storeOf(approved, before);
+      const completed = { ...found, ...(await approvedVersions(found, approvals(approved), store)) };
+      expect(recipes(admit(completed, hold(approved), 0))).toEqual(new Set([text]));
+    }
   });
 
   it("about a recipe leave the tool without one, until they agree again", async () => {

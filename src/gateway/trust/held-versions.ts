@@ -1,12 +1,12 @@
 import { skillKey, versionKey } from "../../core/catalog.ts";
-import type { RejectionCode, Release, ReleaseSkill } from "../../core/discovery/release.ts";
+import type { Contradiction, Rejection, RejectionCode, Release, ReleaseSkill } from "../../core/discovery/release.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import { type PublicName, type SkillId, toPublicName } from "../../core/skill.ts";
 import type { OriginDecisions } from "./decisions.ts";
 
 type Approvals = OriginDecisions["approved"];
 
-/** Lines that name no skill of their own, or one of which the publisher's own documents disagree: nothing is held for them. */
+/** Lines that name no skill of their own: nothing is held for them. */
 const NOTHING_HELD: ReadonlySet<RejectionCode> = new Set([
   "bad_metadata",
   "bad_scope",
@@ -14,7 +14,6 @@ const NOTHING_HELD: ReadonlySet<RejectionCode> = new Set([
   "name_collision",
   "too_many_skills",
   "too_many_rejections",
-  "index_mismatch",
 ]);
 
 /** Where versions come from that the publisher does not have any more, or not so. */
@@ -41,6 +40,9 @@ export type ApprovedVersions = Pick<Release, "held" | "confirmed">;
 /**
  * Of each skill that `llms.txt` still lists: the last approved version where its current one is not approved or cannot be had, and where it
  * is approved, that version as it was approved, if its recipe, description or definition are others now, or the word that they are not.
+ *
+ * While `llms.txt` and `index.json` contradict each other about a tool, that is the last approved version that `index.json` does not
+ * contradict too, and none once that lasts; so it is with a recipe.
  */
 export async function approvedVersions(
   release: Release,
@@ -50,17 +52,19 @@ export async function approvedVersions(
   const heldBefore = new Map(before?.held.map((skill) => [versionKey(skill), skill]));
   const seenBefore = new Map(before?.skills.map((skill) => [versionKey(skill), skill]));
   const confirmedBefore = new Set(before?.confirmed);
-  const refused = refusedRecipes(release);
-  const refusedBefore = before === null ? refused : refusedRecipes(before);
+  const listed = listedSkills(release);
+  const contradictedBefore = new Map(before === null ? [] : listedSkills(before).map(contradictionEntry));
   const held: ReleaseSkill[] = [];
   const confirmed = new Set<PublicName>();
   const wanted: VersionName[] = [];
   const compared: ReleaseSkill[] = [];
-  for (const { scope, name, current } of listedSkills(release)) {
-    const approvals = approved.get(skillKey({ scope, name })) ?? [];
-    const [newest] = approvals;
+  for (const skill of listed) {
+    const { scope, name, current } = skill;
+    const approvals = approved.get(skillKey(skill)) ?? [];
+    const newest = approvals.find(({ toolSha256 }) => mayHold(skill, toolSha256));
     if (newest === undefined) continue;
-    const isKnown = refused.has(skillKey({ scope, name })) === refusedBefore.has(skillKey({ scope, name }));
+    const [key, contradicted] = contradictionEntry(skill);
+    const isKnown = before === null || contradicted === contradictedBefore.get(key);
     if (current !== null && approvals.some(({ toolSha256 }) => toolSha256 === current.toolSha256)) {
       const seen = seenBefore.get(versionKey(current));
       const known = heldBefore.get(versionKey(current));
@@ -71,16 +75,16 @@ export async function approvedVersions(
       else compared.push(current);
       continue;
     }
-    const key = { scope, name, toolSha256: newest.toolSha256 };
-    const known = isKnown ? heldBefore.get(versionKey(key)) : undefined;
-    if (known === undefined) wanted.push(key);
+    const version = { scope, name, toolSha256: newest.toolSha256 };
+    const known = isKnown ? heldBefore.get(versionKey(version)) : undefined;
+    if (known === undefined) wanted.push(version);
     else held.push(known);
   }
   const found: Compared = compared.length === 0 ? { confirmed: [], changed: [] } : await compare(compared);
   const versions = wanted.length === 0 ? [] : await readVersions(wanted);
   for (const { publicName } of found.confirmed) confirmed.add(publicName);
   return {
-    held: withoutRecipes([...found.changed, ...held, ...versions], refused),
+    held: withoutRecipes([...found.changed, ...held, ...versions], listed),
     // In document order, so that what is found again makes the same release.
     confirmed: release.skills.map(({ publicName }) => publicName).filter((name) => confirmed.has(name)),
   };
@@ -91,8 +95,11 @@ export function approvedBefore(release: Release, previous: Release): ApprovedVer
   const confirmedBefore = new Set(previous.confirmed);
   const held: ReleaseSkill[] = [];
   const confirmed: PublicName[] = [];
-  for (const { scope, name, current } of listedSkills(release)) {
-    const isOfSkill = (skill: ReleaseSkill) => skill.scope === scope && skill.name === name;
+  const listed = listedSkills(release);
+  for (const line of listed) {
+    const { scope, name, current } = line;
+    const isOfSkill = (skill: ReleaseSkill) =>
+      skill.scope === scope && skill.name === name && mayHold(line, skill.toolSha256);
     const heldBefore = previous.held.filter(isOfSkill).slice(0, 2);
     held.push(...heldBefore);
     for (const skill of previous.skills) {
@@ -101,18 +108,45 @@ export function approvedBefore(release: Release, previous: Release): ApprovedVer
       else if (heldBefore.every(({ toolSha256 }) => toolSha256 !== skill.toolSha256)) held.push(skill);
     }
   }
-  return { held: withoutRecipes(held, refusedRecipes(release)), confirmed };
+  return { held: withoutRecipes(held, listed), confirmed };
 }
 
-/** Skills, by `skillKey`, of whose recipe `llms.txt` and `index.json` say different things. */
-function refusedRecipes({ rejected }: Release): ReadonlySet<string> {
-  const refused = rejected.filter(({ subject, code }) => subject === "recipe" && code === "index_mismatch");
-  return new Set(refused.map(skillKey));
+/** The skills of which something may be served where nothing but `llms.txt` and what was approved is at hand. */
+export function restorableSkills(release: Release): readonly SkillId[] {
+  const held = new Set(release.held.map(skillKey));
+  const listed = listedSkills(release).filter(
+    (skill) => skill.current !== null || skill.contradictions.length === 0 || held.has(skillKey(skill)),
+  );
+  return listed.map(({ scope, name }) => ({ scope, name }));
+}
+
+/** Whether a version of the skill may be served in the place of its current one. */
+function mayHold({ current, contradictions }: ListedSkill, toolSha256: Sha256Hex): boolean {
+  return current !== null || !isContradicted(contradictions, "tool", toolSha256);
+}
+
+/** Once a contradiction lasts it is about all versions; before that it is about those that `index.json` does not declare. */
+function isContradicted(
+  contradictions: ListedSkill["contradictions"],
+  file: "tool" | "recipe",
+  sha256: Sha256Hex,
+): boolean {
+  return contradictions.some((one) => one === null || one.isLasting || one[file].some((other) => other !== sha256));
+}
+
+function contradictionEntry(skill: ListedSkill): [skillKey: string, contradictions: string] {
+  return [skillKey(skill), JSON.stringify(skill.contradictions)];
 }
 
 /** No version of a skill brings back a recipe that is refused. */
-function withoutRecipes(held: readonly ReleaseSkill[], refused: ReadonlySet<string>): readonly ReleaseSkill[] {
-  return held.map((skill) => (refused.has(skillKey(skill)) ? { ...skill, recipe: null } : skill));
+function withoutRecipes(held: readonly ReleaseSkill[], listed: readonly ListedSkill[]): readonly ReleaseSkill[] {
+  const contradicted = new Map(listed.map((skill) => [skillKey(skill), skill.contradictions]));
+  return held.map((skill) => {
+    const { recipe } = skill;
+    if (recipe === null) return skill;
+    const isRefused = isContradicted(contradicted.get(skillKey(skill)) ?? [], "recipe", recipe.sha256);
+    return isRefused ? { ...skill, recipe: null } : skill;
+  });
 }
 
 /** The same code, with the same of all that its hash does not cover. A recipe whose hash nobody declares is nobody's to approve. */
@@ -130,17 +164,28 @@ export interface VersionName extends SkillId {
 interface ListedSkill extends SkillId {
   /** `null` where its files could not be had. */
   readonly current: ReleaseSkill | null;
+  /** What `index.json` says otherwise: of its recipe, or of its tool where there is no usable version. `null`: nobody remembers what. */
+  readonly contradictions: readonly (Contradiction | null)[];
 }
 
 /** The skills that `llms.txt` names, those without a usable version included. */
-export function listedSkills({ skills: usable, rejected }: Release): readonly ListedSkill[] {
-  const listed: ListedSkill[] = usable.map((current) => ({ scope: current.scope, name: current.name, current }));
+function listedSkills({ skills: usable, rejected }: Release): readonly ListedSkill[] {
+  const mismatches = Map.groupBy(
+    rejected.filter(({ code }) => code === "index_mismatch"),
+    (one) => `${one.subject} ${skillKey(one)}`,
+  );
+  const contradictionsOf = (subject: Rejection["subject"], id: SkillId) =>
+    (mismatches.get(`${subject} ${skillKey(id)}`) ?? []).map(({ contradiction }) => contradiction ?? null);
+  const listed: ListedSkill[] = usable.map((current) => {
+    const { scope, name } = current;
+    return { scope, name, current, contradictions: contradictionsOf("recipe", current) };
+  });
   const names = new Set(usable.map(({ publicName }) => publicName));
   for (const { subject, code, scope, name } of rejected) {
     const publicName = toPublicName({ scope, name });
     if (subject !== "skill" || NOTHING_HELD.has(code) || names.has(publicName)) continue;
     names.add(publicName);
-    listed.push({ scope, name, current: null });
+    listed.push({ scope, name, current: null, contradictions: contradictionsOf("skill", { scope, name }) });
   }
   return listed;
 }

@@ -13,7 +13,7 @@ import {
   listedRow,
   readListed,
 } from "../registry/publications.ts";
-import { listedSkills } from "./held-versions.ts";
+import { restorableSkills } from "./held-versions.ts";
 
 /** A publisher may change 8 MiB of memories with every discovery; they are written at most this often, milliseconds. */
 const MEMORIES_PAUSE_MS = 10 * 60_000;
@@ -53,7 +53,7 @@ export class LastPublication {
   }
 
   async #keepListed(originId: string, release: Release | null): Promise<void> {
-    const listed = release === null ? [] : listedSkills(release).map(({ scope, name }) => ({ scope, name }));
+    const listed = release === null ? [] : restorableSkills(release);
     const wanted = listedRow({ listed, attestations: release?.attestations ?? [] });
     const hasAll = release === null || unread(release, "attestations").length === 0;
     const hash = await hashOf(wanted);

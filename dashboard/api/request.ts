@@ -83,13 +83,14 @@ export async function send(
     if (problem.status === 401 && path !== "/session") for (const listener of endings) listener();
     throw problem;
   }
-  noteEtag(method, path, answer);
+  // A step such as `suspend` answers with the row that it was conditional on.
+  noteEtag(method === "GET" || method === "PATCH" ? path : unchanged, answer);
   return answer;
 }
 
-function noteEtag(method: Method, path: string, answer: Response): void {
+function noteEtag(path: string | undefined, answer: Response): void {
   const etag = answer.headers.get("ETag");
-  if (etag === null || (method !== "GET" && method !== "PATCH")) return;
+  if (etag === null || path === undefined) return;
   etags.delete(path);
   etags.set(path, etag);
   const [oldest] = etags.keys();

@@ -29,6 +29,7 @@ export function InspectorScreen() {
   const clients = useAll<Client>("/clients");
   const origins = useAll<Origin>("/origins");
   const isAdmin = useMay("admin");
+  const isLoaded = clients.data !== undefined && origins.data !== undefined;
   const [inspection, setInspection] = useState<Inspection | null>(null);
   const [tools, setTools] = useState<readonly McpTool[] | null>(null);
   const [tool, setTool] = useState<McpTool | null>(null);
@@ -96,7 +97,7 @@ export function InspectorScreen() {
               .filter(({ status }) => status === "active")
               .map(({ id, origin }) => [id, origin])}
           />
-          <button type="submit" class="button primary" disabled={isBusy || !isAdmin}>
+          <button type="submit" class="button primary" disabled={isBusy || !isAdmin || !isLoaded}>
             {isBusy ? "Asking…" : inspection === null ? "Begin" : "Begin anew"}
           </button>
         </div>
@@ -104,6 +105,7 @@ export function InspectorScreen() {
         {inspection !== null && <Remaining until={inspection.expiresAt} />}
       </form>
       {clients.problem !== undefined && <ProblemNote problem={clients.problem} retry={clients.reload} />}
+      {origins.problem !== undefined && <ProblemNote problem={origins.problem} retry={origins.reload} />}
       {problem !== null && <ProblemNote problem={problem} />}
       {inspection !== null && tools !== null && (
         <div class="review">

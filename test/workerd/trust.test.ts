@@ -2,8 +2,12 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { addDays, calendarDateOf } from "../../src/core/attestation/calendar-date.ts";
+import type { Release } from "../../src/core/discovery/release.ts";
+import { NO_INDEX } from "../../src/core/discovery/skills-index.ts";
 import type { Sha256Hex } from "../../src/core/integrity.ts";
-import { forgetPolicy, PolicyCache } from "../../src/gateway/auth/policy.ts";
+import type { CanonicalOrigin } from "../../src/core/origin.ts";
+import { forgetPolicy, PolicyCache, policyOf } from "../../src/gateway/auth/policy.ts";
 import { forgetHeldReleases } from "../../src/gateway/durable/origin-hub.ts";
 import {
   artifacts,
@@ -14,7 +18,9 @@ import {
   verdicts,
 } from "../../src/gateway/registry/schema.ts";
 import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
+import { reconsiderHub } from "../../src/gateway/releases/hub-client.ts";
 import { releases } from "../../src/gateway/releases/release-cache.ts";
+import { TrustedRelease } from "../../src/gateway/trust/trusted-release.ts";
 import { addClient, become, env, mcp, migrate, rpc, seen, send } from "./gateway-fixture.ts";
 import {
   addReviewer,
@@ -400,6 +406,35 @@ describe("under pin: hold an approved version", () => {
   });
 });
 
+/** A database that never answers what names a table. */
+function silentAbout(table: string): D1Database {
+  const never = () => new Promise(() => {});
+  const silent = (statement: D1PreparedStatement): D1PreparedStatement =>
+    new Proxy(statement, {
+      get: (target, key) => (key === "bind" ? (...values: unknown[]) => silent(target.bind(...values)) : never),
+    });
+  return new Proxy(env.DB, {
+    get: (target, key) => {
+      if (key === "prepare") {
+        return (text: string) => {
+          const statement = target.prepare(text);
+          return text.includes(`"${table}"`) ? silent(statement) : statement;
+        };
+      }
+      if (key === "batch") return never;
+      const value = Reflect.get(target, key) as unknown;
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** What a discovery finds where the skill's code cannot be had. */
+function bareRelease(origin: CanonicalOrigin): Release {
+  const rejected = [{ subject: "skill", code: "http_status", scope: null, name: "s", message: "-" }] as const;
+  const nothing = { skills: [], prose: [], held: [], confirmed: [], facts: [], attestations: [], memories: [] };
+  return { ...nothing, origin, fetchedAt: Date.now(), index: NO_INDEX, rejected };
+}
+
 /** Nothing is in memory any more, nor in the data centre's cache, and where that is wished nor in the hub's storage. */
 async function lose({ origin }: { readonly origin: string }, storage: boolean): Promise<void> {
   const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
@@ -477,6 +512,103 @@ describe("a deploy whose index.json comes one discovery later", () => {
     await publisher.publish([two]);
     pass(105_001);
     expect(await publisher.value("s")).toBe("one");
+  });
+});
+
+describe("the attestations of a version that is approved where the store is full", () => {
+  it.each([
+    ["publisher", "attestation.create"],
+    ["test", "attestation.omit"],
+  ])(
+    "are stored in the place of others of the publisher's, or the audit log says that they are not; of %s",
+    async (storedBy, action) => {
+      const id = `org_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
+      const publisher = await startPublisher({ id });
+      const ada = await addReviewer("ada");
+      const [s, t] = [skill("s"), skill("t", { name: "t" })];
+      await approve(id, t);
+      await publisher.publish([s, t], await Promise.all([s, t].map((one) => ada.sign(publisher.origin, one))));
+      const rows = Array.from({ length: 1_000 }, () => crypto.randomUUID());
+      await env.DB.prepare(
+        "INSERT INTO attestations SELECT value, ?1, 'old', '', '', '', '9999-12-31', '{}', 1, ?3 FROM json_each(?2)",
+      )
+        .bind(publisher.origin, JSON.stringify(rows), storedBy)
+        .run();
+      const { probedAt } = await api("POST", `/origins/${id}/probe`);
+      const name = { scope: null, name: "s", toolSha256: await hashOf(s) };
+      await api("POST", `/origins/${id}/approve`, { skills: [name], probedAt });
+      const audit = (await api("GET", "/audit?limit=10")).items as { action: string; subject: string }[];
+      const actions = audit.filter(({ subject }) => subject === publisher.origin).map((row) => row.action);
+      // The other version's find no room either way.
+      expect(actions).toEqual(["attestation.omit", action]);
+    },
+  );
+});
+
+describe("the attestations of a held version", () => {
+  const DAY_MS = 86_400_000;
+  const day = (days: number) => addDays(calendarDateOf(Date.now()), days);
+
+  /** A version that is approved, with nothing stored, and attested for 90 days. */
+  async function attested() {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher({ attestationMode: "enforcing" });
+    const ada = await addReviewer("ada");
+    const [first, second] = [skill("first"), skill("second")];
+    await approve(publisher.id, first);
+    await publisher.publish([first], [await ada.sign(publisher.origin, first, { validUntil: day(90) })]);
+    expect(await publisher.value("s")).toBe("first");
+    const shipSecond = async () =>
+      publisher.publish([second], [await ada.sign(publisher.origin, second, { validUntil: day(30) })]);
+    return { publisher, ada, first, second, shipSecond };
+  }
+
+  it.each([false, true])(
+    "are the last ones that the publisher shipped for it, renewals included; storage lost: %s",
+    async (lost) => {
+      const { publisher, ada, first, shipSecond } = await attested();
+      pass(80 * DAY_MS);
+      await publisher.publish([first], [await ada.sign(publisher.origin, first, { validUntil: day(90) })]);
+      expect(await publisher.value("s")).toBe("first");
+      pass(20 * DAY_MS);
+      if (lost) await lose(publisher, true);
+      for (let discoveries = 0; discoveries < 3; discoveries++) {
+        await shipSecond();
+        pass(105_001);
+        expect(await publisher.value("s")).toBe("first");
+      }
+      await become(publisher.host, "down");
+      await lose(publisher, true);
+      expect(await publisher.value("s")).toBe("first");
+      pass(71 * DAY_MS);
+      await become(publisher.host, "files");
+      expect(await publisher.value("s")).toBe("no_skills");
+    },
+  );
+
+  it("stay where the database is silent while the publisher changes its code", async () => {
+    const { publisher, shipSecond } = await attested();
+    await shipSecond();
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const original = PolicyCache.prototype.originNow;
+    PolicyCache.prototype.originNow = () => Promise.reject(new Error("D1 is down"));
+    try {
+      pass(105_001);
+      expect(await publisher.value("s")).toBe("first");
+    } finally {
+      PolicyCache.prototype.originNow = original;
+      vi.restoreAllMocks();
+    }
+  });
+
+  it("do not outlive their withdrawal while the publisher still has the version", async () => {
+    const { publisher, first, shipSecond } = await attested();
+    await publisher.publish([first]);
+    pass(105_001);
+    expect(await publisher.value("s")).toBe("no_skills");
+    await shipSecond();
+    pass(105_001);
+    expect(await publisher.value("s")).toBe("no_skills");
   });
 });
 
@@ -601,6 +733,71 @@ describe("what is held", () => {
     expect(await publisher.value("s")).toBe("s");
     const rows = await drizzle(env.DB).select().from(publications).where(eq(publications.originId, publisher.id));
     expect(rows).toEqual([]);
+  });
+
+  it.each([
+    ["another pin", (id: string) => movePolicy(id, { pin: "off" })],
+    ["its revocation", (id: string) => movePolicy(id, { status: "revoked" })],
+  ])("is kept no longer for an origin after %s, its memories included", async (_, decide) => {
+    const publisher = await startPublisher();
+    const s = skill("s");
+    await approve(publisher.id, s);
+    const content = `Tea ${crypto.randomUUID()}`;
+    await publisher.publish([s], [], { shop: content });
+    expect(await publisher.value("s")).toBe("s");
+    const database = drizzle(env.DB);
+    const hash = await memoryHash(content);
+    const kept = async () => [
+      (await database.select().from(publications).where(eq(publications.originId, publisher.id))).length,
+      (await database.select().from(publishedMemories).where(eq(publishedMemories.originId, publisher.id))).length,
+      (await database.select().from(artifacts).where(eq(artifacts.sha256, hash))).length,
+    ];
+    await expect.poll(kept).toEqual([1, 1, 1]);
+    await decide(publisher.id);
+    await reconsiderHub(env, publisher.origin);
+    await expect.poll(kept).toEqual([0, 0, 0]);
+    // What is not kept for this is kept again where it is wanted again.
+    await movePolicy(publisher.id, { pin: "hold", status: "active" });
+    await publisher.value("s");
+    await reconsiderHub(env, publisher.origin);
+    await expect.poll(kept).toEqual([1, 1, 1]);
+  });
+
+  it("is not asked of the operator's store where the origin is not pinned to it", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const publisher = await startPublisher({ attestationMode: "enforcing" });
+    const ada = await addReviewer("ada");
+    const s = skill("s");
+    await approve(publisher.id, s);
+    await publisher.publish([s], [await ada.sign(publisher.origin, s)]);
+    expect(await publisher.value("s")).toBe("s");
+    // As another isolate would, whose word did not reach the hub.
+    await movePolicy(publisher.id, { pin: "warn" });
+    await publisher.publish([s], null);
+    await lose(publisher, true);
+    pass(105_001);
+    expect(await publisher.value("s")).toBe("no_skills");
+  });
+
+  it.each(["publications", "skills"])("does without what D1 does not say in time of its %s", async (table) => {
+    const { publisher, evict } = await held();
+    await evict(true);
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    if (table === "publications") await publisher.publish([skill("second")], null);
+    const trusted = new TrustedRelease({ ...env, DB: silentAbout(table) } as never, () => {});
+    const deciding = Promise.resolve(await policyOf(env.DB).originNow(publisher.origin));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const answer =
+        table === "publications"
+          ? trusted.lastPublished(deciding)
+          : trusted.complete(bareRelease(publisher.origin), null, deciding);
+      for (let i = 0; i < 20; i++) await vi.advanceTimersByTimeAsync(1_000);
+      expect(await answer).toEqual(table === "publications" ? null : expect.objectContaining({ isPartial: true }));
+    } finally {
+      vi.useRealTimers();
+      vi.restoreAllMocks();
+    }
   });
 
   it.each([false, true])(

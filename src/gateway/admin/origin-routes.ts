@@ -229,7 +229,7 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
     const reviewed = c.req.valid("json").probedAt ?? null;
     const { id } = c.req.valid("param");
     const answer = await step(c, id, (_, acting, id) => activateProbed(c, prober, acting, id, reviewed));
-    await keepShippedAttestations(c, id);
+    await keepShippedAttestations(c, id, null);
     return answer;
   });
   app.openapi(suspend, (c) => {

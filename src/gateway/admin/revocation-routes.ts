@@ -92,7 +92,8 @@ const lift = adminRoute({
   path: "/revocations/{id}/lift",
   tags,
   summary: "Lift a revocation",
-  description: "In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (lifted already).",
+  description:
+    "In force within 5 seconds, but for a hash that a discovery left unread while it was revoked: its code is served again after the origin's next discovery. Problems: `bad_request`, `not_found`, `bad_state` (lifted already).",
   request: { params: ofRevocation, body: body(z.strictObject({ reason: Reason })) },
   responses: { 200: json("The revocation, lifted.", RevocationBody), ...problems },
 });

@@ -229,7 +229,7 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     const { skills, note = null, probedAt = null } = c.req.valid("json");
     const { id } = c.req.valid("param");
     await approveVersions(c.get("registry"), actingNow(c), id, skills, note, probedAt);
-    await keepShippedAttestations(c, id);
+    await keepShippedAttestations(c, id, skills);
     await tellHub(c, id);
     return c.body(null, 204);
   });

@@ -31,6 +31,7 @@ export type AuditAction =
   | "reviewer.retire"
   | "reviewer.revoke"
   | "attestation.create"
+  | "attestation.omit"
   | "revocation.create"
   | "revocation.lift"
   | "trust_root.replace"

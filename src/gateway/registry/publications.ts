@@ -9,7 +9,7 @@ import { readArtifacts, removeUnreferenced, storedBytes, writeArtifacts } from "
 import type { Registry } from "./database.ts";
 import { publications, publishedMemories } from "./schema.ts";
 
-/** What an origin published besides code. Bounded as a release is: 256 skills, 256 KiB of attestations, 8 memories of 8 MiB in all. */
+/** What an origin published besides code. Bounded as a release is: 256 skills, 512 KiB of attestations, 8 memories of 8 MiB in all. */
 export interface Publication {
   /** The skills that `llms.txt` listed, in its order. */
   readonly listed: readonly SkillId[];
@@ -98,6 +98,29 @@ export async function keepMemories(
   );
 }
 
+/** Removes all that is kept of an origin, and bytes that nothing else needs. */
+export async function removePublication(registry: Registry, originId: string): Promise<void> {
+  const memories = await keptMemories(registry, originId);
+  await registry.batch([
+    registry.delete(publications).where(eq(publications.originId, originId)),
+    registry.delete(publishedMemories).where(eq(publishedMemories.originId, originId)),
+  ]);
+  await removeUnreferenced(
+    registry,
+    memories.map(({ sha256 }) => sha256),
+  );
+}
+
+/** The attestations that were kept last, as far as today's rules admit them. */
+export async function publishedAttestations(registry: Registry, originId: string): Promise<readonly Attestation[]> {
+  const row = await readListed(registry, originId);
+  return row === null ? [] : readKept(row);
+}
+
+async function readKept({ attestations }: ListedRow): Promise<readonly Attestation[]> {
+  return (await readAttestations(JSON.parse(attestations) as Json[])).attestations;
+}
+
 function entryOf<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): [Key, Value][] {
   const value = map.get(key);
   return value === undefined ? [] : [[key, value]];
@@ -113,7 +136,7 @@ export async function readPublication(registry: Registry, originId: string): Pro
     registry.select().from(publishedMemories).where(eq(publishedMemories.originId, originId)),
   ]);
   if (row === undefined) return null;
-  const { attestations } = await readAttestations(JSON.parse(row.attestations) as Json[]);
+  const attestations = await readKept(row);
   const stored = await readArtifacts(
     registry,
     memories.map(({ sha256 }) => sha256),

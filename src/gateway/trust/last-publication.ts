@@ -12,6 +12,7 @@ import {
   type ListedRow,
   listedRow,
   readListed,
+  removePublication,
 } from "../registry/publications.ts";
 import { restorableSkills } from "./held-versions.ts";
 
@@ -29,6 +30,8 @@ export class LastPublication {
   #listed: string | null = null;
   #memories: readonly KeptMemory[] | null = null;
   #memoriesAt = Number.NEGATIVE_INFINITY;
+  /** Nothing is kept: it need not be removed again. */
+  #isForgotten = false;
   #writing: Promise<void> = Promise.resolve();
 
   /** @param memoryBytes that all memories of an origin may take. */
@@ -43,7 +46,27 @@ export class LastPublication {
     return this.#writing;
   }
 
+  /** Removes all that is kept. Never rejects: what could not be removed is removed the next time. */
+  forget(originId: string): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#forget(originId));
+    return this.#writing;
+  }
+
+  async #forget(originId: string): Promise<void> {
+    if (this.#isForgotten) return;
+    try {
+      await removePublication(this.#registry, originId);
+      this.#isForgotten = true;
+      this.#listed = null;
+      this.#memories = null;
+      this.#memoriesAt = Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      console.warn(JSON.stringify({ event: "publication_not_removed", error: describeFailure(error) }));
+    }
+  }
+
   async #keep(originId: string, release: Release | null): Promise<void> {
+    if (release !== null) this.#isForgotten = false;
     try {
       await this.#keepListed(originId, release);
       await this.#keepMemories(originId, release);

@@ -6,11 +6,13 @@ import type { Sha256Hex } from "../../core/integrity.ts";
 import { DEFAULT_DISCOVERY_LIMITS } from "../../core/limits.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { type PolicyCache, policyOf } from "../auth/policy.ts";
+import { withDeadline } from "../deadline.ts";
 import { type Env, readSettings } from "../env.ts";
 import { describeFailure } from "../log.ts";
 import { compareWithApproved, readApproved } from "../registry/approved.ts";
 import { openRegistry } from "../registry/database.ts";
-import { readPublication } from "../registry/publications.ts";
+import { publishedAttestations, readPublication } from "../registry/publications.ts";
+import { type ShippedBefore, withCarried } from "./carried-attestations.ts";
 import type { Decided, OriginTerms } from "./decisions.ts";
 import { approvedBefore, approvedVersions } from "./held-versions.ts";
 import { LastPublication } from "./last-publication.ts";
@@ -21,11 +23,16 @@ import { type JudgedVersion, noteVerdicts } from "./verdict-history.ts";
 /** What one discovery may spend on signatures, in the units of `answerQuestions`: some 0.3 s for 20 bundles beside all signatures. */
 const DISCOVERY_BUDGET = 1_000 + 20 * 50;
 
+/** What is read of the store when the decisions are known: up to 512 reads, where 256 versions are held. */
+const STORE_WAIT_MS = 8_000;
+
 /** What nobody keeps of a release but its hub. */
 const REST = { prose: [], held: [], facts: [], index: NO_INDEX, rejected: [] } as const;
 
 /** What is decided of an origin, while it is read. */
 export type Deciding = ReturnType<PolicyCache["originNow"]>;
+
+type DecidedOrigin = Decided & Pick<OriginTerms, "originId" | "status">;
 
 /** A release, and the decisions that chose what it holds. */
 export interface Followed {
@@ -85,7 +92,8 @@ export class TrustedRelease {
   async lastPublished(deciding: Deciding): Promise<LastServed | null> {
     try {
       const decided = await deciding;
-      return decided === null ? null : await readPublication(openRegistry(this.#env.DB), decided.originId);
+      if (decided === null || !isRestorable(decided)) return null;
+      return await withDeadline(readPublication(openRegistry(this.#env.DB), decided.originId), STORE_WAIT_MS);
     } catch (error) {
       console.warn(JSON.stringify({ event: "publication_not_read", error: describeFailure(error) }));
       return null;
@@ -95,8 +103,14 @@ export class TrustedRelease {
   async #learn(deciding: Deciding): Promise<void> {
     const decided = await deciding.catch(() => null);
     if (decided === null) return;
+    this.#forgetUnlessRestorable(decided);
     this.#status = decided.status;
     this.#revoked = decided.trust.trust.revokedHashes;
+  }
+
+  /** Of a revoked origin, and of one that is not pinned to approved code, nothing is ever restored: what it published need not be kept. */
+  #forgetUnlessRestorable({ originId, status, decisions }: DecidedOrigin): void {
+    if (status === "revoked" || decisions.pin !== "hold") this.#waitUntil(this.#published.forget(originId));
   }
 
   /**
@@ -117,19 +131,18 @@ export class TrustedRelease {
     }
   }
 
-  async #complete(
-    discovered: Release,
-    previous: Followed | null,
-    { originId, status, decisions, trust }: Decided & Pick<OriginTerms, "originId" | "status">,
-  ): Promise<Completed> {
+  async #complete(discovered: Release, previous: Followed | null, decided: DecidedOrigin): Promise<Completed> {
+    const { originId, decisions, trust } = decided;
     const registry = openRegistry(this.#env.DB);
     const { version: policyVersion } = decisions;
     const approved = await approvedVersions(discovered, decisions.approved, {
       before: previous?.policyVersion === policyVersion ? previous.release : null,
-      readVersions: (wanted) => readApproved(registry, originId, wanted),
-      compare: (skills) => compareWithApproved(registry, originId, skills),
+      readVersions: (wanted) => withDeadline(readApproved(registry, originId, wanted), STORE_WAIT_MS),
+      compare: (skills) => withDeadline(compareWithApproved(registry, originId, skills), STORE_WAIT_MS),
     });
-    const withHeld: Release = { ...discovered, ...approved };
+    const bare: Release = { ...discovered, ...approved };
+    const before = previous?.release ?? (approved.held.length === 0 ? null : await this.#shippedBefore(decided));
+    const withHeld: Release = { ...bare, attestations: withCarried(bare, before) };
     const { facts, isPartial } = await answerQuestions(
       questionsOf(withHeld, decisions.stored, trust.trust),
       new Map(previous?.release.facts),
@@ -138,9 +151,17 @@ export class TrustedRelease {
     );
     const release: Release = { ...withHeld, facts: [...facts] };
     this.#waitUntil(this.#noteVerdicts(release, originId, { decisions, trust }));
-    // Of others nothing is ever restored.
-    if (status === "active" && decisions.pin === "hold") this.#waitUntil(this.#published.keep(originId, release));
+    if (isRestorable(decided)) this.#waitUntil(this.#published.keep(originId, release));
+    else this.#forgetUnlessRestorable(decided);
     return { release, policyVersion, isPartial };
+  }
+
+  /** For a hub that has no release of its own. */
+  async #shippedBefore(decided: DecidedOrigin): Promise<ShippedBefore | null> {
+    if (!isRestorable(decided)) return null;
+    const registry = openRegistry(this.#env.DB);
+    const attestations = await withDeadline(publishedAttestations(registry, decided.originId), STORE_WAIT_MS);
+    return { attestations, facts: [] };
   }
 
   /** The origin answers and offers nothing: nothing of it is to be restored. Never rejects. */
@@ -159,15 +180,18 @@ export class TrustedRelease {
   async restore(origin: CanonicalOrigin, fetchedAt: number): Promise<Followed | null> {
     try {
       const found = await policyOf(this.#env.DB).originNow(origin);
-      if (found?.status !== "active" || found.pin !== "hold") return null;
+      if (found === null) return null;
+      this.#forgetUnlessRestorable(found);
+      if (!isRestorable(found)) return null;
       const { originId, decisions, trust } = found;
       const registry = openRegistry(this.#env.DB);
-      const published = await readPublication(registry, originId);
+      const published = await withDeadline(readPublication(registry, originId), STORE_WAIT_MS);
       const wanted = (published?.listed ?? []).flatMap(({ scope, name }) => {
         const [newest] = decisions.approved.get(skillKey({ scope, name })) ?? [];
         return newest === undefined ? [] : [{ scope, name, toolSha256: newest.toolSha256 }];
       });
-      const skills = wanted.length === 0 ? [] : await readApproved(registry, originId, wanted);
+      const skills =
+        wanted.length === 0 ? [] : await withDeadline(readApproved(registry, originId, wanted), STORE_WAIT_MS);
       if (published === null || skills.length === 0) return null;
       const { attestations, memories } = published;
       const confirmed = skills.map(({ publicName }) => publicName);
@@ -205,12 +229,19 @@ export class TrustedRelease {
   }
 }
 
+/** Whether what the operator approved and keeps may stand for what the origin publishes. */
+function isRestorable({ status, decisions }: DecidedOrigin): boolean {
+  return status === "active" && decisions.pin === "hold";
+}
+
 /** What was approved, and facts, are true whatever was decided since. */
 function carryOver(discovered: Release, previous: Release): Release {
-  const ids = new Set<string>(discovered.attestations.map(({ proofId }) => proofId));
+  const release: Release = { ...discovered, ...approvedBefore(discovered, previous) };
+  const attestations = withCarried(release, previous);
+  const ids = new Set<string>(attestations.map(({ proofId }) => proofId));
   return {
-    ...discovered,
-    ...approvedBefore(discovered, previous),
+    ...release,
+    attestations,
     // A fact's key begins with the `proofId` of its attestation.
     facts: previous.facts.filter(([factKey]) => ids.has(factKey.slice(0, 64))),
   };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { entryOf } from "../attestation/fixture/entries.ts";
 import type { Sha256Hex } from "../integrity.ts";
+import { isUnread } from "./attestations.ts";
 import { DiscoveryError } from "./discovery-error.ts";
 import { codes, names, run } from "./fixture/discovering.ts";
 import { adder, Publisher, script, sha256Of } from "./fixture/publisher.ts";
@@ -54,7 +55,8 @@ describe("a release", () => {
     [503, "human:ada", "old"],
     [429, "human:ada", "old"],
     [404, undefined, undefined],
-    [403, undefined, undefined],
+    [410, undefined, undefined],
+    [403, "human:ada", undefined],
   ] as const)(
     "keeps what the origin served before where a file answers %i: %s, %s",
     async (status, attester, memory) => {
@@ -74,10 +76,26 @@ describe("a release", () => {
       const [kept] = release.memories;
       expect(kept === undefined ? undefined : new TextDecoder().decode(kept.bytes)).toBe(memory);
       expect(codes(release)).toContain("memory  http_status");
-      after.put("/.well-known/agent-skills/attestations.json", "{}");
-      expect((await run(after, {}, { last: async () => before })).attestations).toEqual([]);
     },
   );
+
+  it.each([
+    ["{}", 1],
+    ["<!doctype html><title>One moment</title>", 1],
+    [new Uint8Array([0xff]), 1],
+    [`[${" ".repeat(300_000)}]`, 1],
+    [Response.redirect("https://login.example/"), 1],
+    ["[]", 0],
+    ["[1]", 0],
+  ])("takes nothing for a list of attestations that is none, and a list at its word: %j", async (answer, count) => {
+    const publisher = await new Publisher().skill({ name: "one" });
+    publisher.put("/.well-known/agent-skills/attestations.json", JSON.stringify([entryOf({ skill: "one" })]));
+    const before = await run(publisher);
+    publisher.put("/.well-known/agent-skills/attestations.json", answer);
+    const release = await run(publisher, {}, { last: async () => before });
+    expect(release.attestations).toEqual(before.attestations.slice(0, count));
+    expect(release.rejected.filter(isUnread).length).toBe(count);
+  });
 
   it("has no skill whose hash the operator revoked, and its script is not loaded", async () => {
     const publisher = new Publisher();

@@ -5,8 +5,8 @@ import type { LlmsTxt } from "../llmstxt/llmstxt.ts";
 import { parseLlmsTxt } from "../llmstxt/parse.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { ATTESTATIONS_PATH, keepAttestations } from "./attestations.ts";
-import { firstRejections, isOutage, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
+import { ATTESTATIONS_PATH, isUnread, keepAttestations, readAttestationsFile } from "./attestations.ts";
+import { firstRejections, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
 import { contradictionKey, markLasting } from "./contradictions.ts";
 import { DefinitionReader } from "./definitions.ts";
 import type { DiscoveryCache } from "./discovery-cache.ts";
@@ -117,7 +117,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
   const rejected: Rejection[] = [];
   const ledger = new ReleaseLedger(limits);
   for (const problem of index.problems) rejected.push(rejection("index", WHOLE_ORIGIN, problem));
-  const isSilent = (!attestationsFile.ok && isOutage(attestationsFile)) || memories.some(isMissing);
+  const isSilent = (attestationsFile.list?.ok === false && isUnread(attestationsFile.list)) || memories.some(isMissing);
   const isContradicted = findContradictions(skills, index).length > 0;
   const last = (isSilent || isContradicted ? await options.last?.() : null) ?? NOTHING_SERVED;
   const attestations = await keepAttestations(attestationsFile, last.attestations, { ledger, limits, rejected });
@@ -174,9 +174,12 @@ async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
   const indexRead = downloads
     .plain(new URL(`${origin}${INDEX_PATH}`), limits.indexBytes, "index.json")
     .then((file) => readIndex(file, origin));
+  const attestationsUrl = new URL(`${origin}${ATTESTATIONS_PATH}`);
   const [index, attestationsFile, memories, skills] = await Promise.all([
     indexRead,
-    downloads.plain(new URL(`${origin}${ATTESTATIONS_PATH}`), limits.attestationsBytes, "attestations.json"),
+    downloads
+      .plain(attestationsUrl, limits.attestationsBytes, "attestations.json")
+      .then((file) => readAttestationsFile(file, attestationsUrl)),
     fetchMemories(text.memories, context),
     fetchSkills(text.skills, { ...context, index: indexRead, unverifiedRecipes }),
   ]);

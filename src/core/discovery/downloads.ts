@@ -250,7 +250,7 @@ export function releaseFull(label: string, limits: DiscoveryLimits): Refused {
 /** Longest URL that a rejection keeps. */
 const MAX_URL_CHARS = 2_048;
 
-function failedFetch(url: URL, status: number | null): FailedFetch {
+export function failedFetch(url: URL, status: number | null): FailedFetch {
   return { url: url.href.slice(0, MAX_URL_CHARS), status };
 }
 

@@ -1,3 +1,4 @@
+import { isUnread } from "../../core/discovery/attestations.ts";
 import { isOutage } from "../../core/discovery/checked.ts";
 import type { Rejection, Release } from "../../core/discovery/release.ts";
 import { sha256Hex } from "../../core/integrity.ts";
@@ -78,7 +79,7 @@ export class LastPublication {
   async #keepListed(originId: string, release: Release | null): Promise<void> {
     const listed = release === null ? [] : restorableSkills(release);
     const wanted = listedRow({ listed, attestations: release?.attestations ?? [] });
-    const hasAll = release === null || unread(release, "attestations").length === 0;
+    const hasAll = release === null || unread(release, "attestations", isUnread).length === 0;
     const hash = await hashOf(wanted);
     if (hash === this.#listed) return;
     const kept = await readListed(this.#registry, originId);
@@ -95,7 +96,7 @@ export class LastPublication {
     const now = Date.now();
     const mayWrite = Math.abs(now - this.#memoriesAt) >= MEMORIES_PAUSE_MS;
     const scopes = new Set(memories.map(({ scope }) => scope));
-    const missing = release === null ? [] : unread(release, "memory").map(({ scope }) => scope);
+    const missing = release === null ? [] : unread(release, "memory", isOutage).map(({ scope }) => scope);
     const next = memories.flatMap(({ scope, format, sha256, bytes: { length: size } }): KeptMemory[] => {
       const known = before.find((one) => one.scope === scope);
       if (known?.sha256 === sha256 || mayWrite) return [{ scope, format, sha256, size }];
@@ -119,8 +120,12 @@ export class LastPublication {
   }
 }
 
-function unread({ rejected }: Release, wanted: Rejection["subject"]): readonly Rejection[] {
-  return rejected.filter((one) => one.subject === wanted && isOutage(one));
+function unread(
+  { rejected }: Release,
+  wanted: Rejection["subject"],
+  isOfThese: (one: Rejection) => boolean,
+): readonly Rejection[] {
+  return rejected.filter((one) => one.subject === wanted && isOfThese(one));
 }
 
 function textOf(memories: readonly KeptMemory[]): string {

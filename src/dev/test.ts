@@ -32,6 +32,10 @@ const GROUPS: readonly (readonly (readonly Stage[])[])[] = [
         commands: [["src/dev/publishers/generate.ts", "--check"]],
       },
       { name: "lint", title: "Format and lint", commands: [["node_modules/@biomejs/biome/bin/biome", "check"]] },
+      suite("core", "Core, in workerd"),
+      suite("gateway", "Gateway, in workerd with its bindings"),
+    ],
+    [
       {
         name: "types",
         title: "Types",
@@ -40,10 +44,8 @@ const GROUPS: readonly (readonly (readonly Stage[])[])[] = [
           ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "tsconfig.node.json"],
         ],
       },
-      suite("core", "Core, in workerd"),
-      suite("gateway", "Gateway, in workerd with its bindings"),
+      suite("node", "Core and publishers, in Node"),
     ],
-    [suite("node", "Core and publishers, in Node")],
   ],
   [[suite("e2e", "End to end, against running gateways")]],
   [[suite("alone", "End to end, what needs the machine for itself")]],

@@ -63,10 +63,13 @@ export function conditionally<Row, Body extends object>(
   };
 }
 
-/** RFC 9110 §13.1.1: any version, or one of a list of strong tags. */
+/**
+ * RFC 9110 §13.1.1: any version, or one of a list of tags. A tag comes back as a weak one where an edge has compressed the answer that it
+ * came with; it still names the row.
+ */
 function matches(ifMatch: string, etag: string): boolean {
   if (ifMatch.trim() === "*") return true;
-  return ifMatch.split(",").some((tag) => tag.trim() === etag);
+  return ifMatch.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }
 
 /**

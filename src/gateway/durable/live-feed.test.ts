@@ -74,6 +74,18 @@ describe("the live feed", () => {
     }
   });
 
+  it.each(["operator.update", "operator.token.revoke", "session.end", "bootstrap.retire"])(
+    "ends every stream at %s, since whoever reads it may be signed in no more, and tells of it those who are",
+    async (action) => {
+      const stream = await open();
+      const ready = await stream.next();
+      await publishLive(env, { type: "audit", at: 1, seq: 1, actor: "opr_1", action, subject: "opr_2" });
+      expect(await stream.next()).toBeNull();
+      const resumed = await open(undefined, ready?.id);
+      expect(await resumed.next()).toMatchObject({ event: "audit", data: { action } });
+    },
+  );
+
   it("goes on after the last event that a stream saw, and says so where that is no longer known", async () => {
     const first = await open();
     const begin = (await first.next())?.id ?? "";

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../env.ts";
 import { KEPT_EVENTS, type LiveEvent, MAX_STREAMS, STREAM_MS } from "../live/live-event.ts";
+import type { AuditAction } from "../registry/audit.ts";
 
 /** So often something is sent, so that nobody on the way takes the stream for dead. */
 const HEARTBEAT_MS = 15_000;
@@ -9,6 +10,14 @@ const WAITING_BYTES = 256 * 1_024;
 /** A browser opens the next stream after this long, milliseconds. */
 const RETRY_MS = 2_000;
 const HEADERS = { "Content-Type": "text/event-stream", "Cache-Control": "no-store" };
+
+/** After these somebody may be signed in no more: every stream ends, and whoever opens the next one is judged anew. */
+const SIGNS_OUT: ReadonlySet<string> = new Set<AuditAction>([
+  "operator.update",
+  "operator.token.revoke",
+  "session.end",
+  "bootstrap.retire",
+]);
 
 /** The life of the object that gave it, and its number. */
 const EVENT_ID = /^([0-9a-f]{8})-(\d{1,15})$/;
@@ -44,7 +53,11 @@ export class LiveFeed extends DurableObject<Env> {
     const kept = { number: this.#published, text: this.#write(this.#published, type, fields) };
     this.#kept.push(kept);
     if (this.#kept.length > KEPT_EVENTS) this.#kept = this.#kept.slice(-KEPT_EVENTS);
-    for (const stream of this.#streams) this.#send(stream, kept.text);
+    const endsAll = event.type === "audit" && SIGNS_OUT.has(event.action);
+    for (const stream of this.#streams) {
+      if (endsAll) this.#end(stream);
+      else this.#send(stream, kept.text);
+    }
   }
 
   /** Opens a stream for the operator named in `?actor=`. Only the gateway itself can ask; it has checked who that is. */

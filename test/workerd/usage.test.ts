@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { openLiveStream, publishLive } from "../../src/gateway/live/live-feed.ts";
 import { openRegistry } from "../../src/gateway/registry/database.ts";
 import { addUsage, removeOldUsage, USAGE_KEPT_MS } from "../../src/gateway/registry/usage.ts";
 import { flushUsage } from "../../src/gateway/usage/usage.ts";
@@ -103,6 +104,27 @@ describe("usage", () => {
     ["limit=101x", "limit"],
   ])("[code:bad_request] refuses ?%s, naming %s", async (query, field) => {
     expect(await usage(query)).toMatchObject({ code: "bad_request", errors: [{ field }] });
+  });
+
+  it("tells operators who watch of nothing that a reader had written down, or they would read again and again", async () => {
+    const { origin } = await addOrigin();
+    const { token } = await addClient({});
+    const reader = (await openLiveStream(env, "opr_watching", null)).body?.getReader();
+    const next = async () => new TextDecoder().decode((await reader?.read())?.value);
+    const toldUntil = async (calls: number) => {
+      await publishLive(env, { type: "usage", at: 1, calls, errors: 0 });
+      for (let text = ""; ; ) {
+        text += await next();
+        if (text.includes(`"calls":${calls},`)) return text.match(/event: usage/g)?.length;
+      }
+    };
+    // The first call of ten seconds is written down, and told, at once.
+    await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 1 });
+    await toldUntil(7_001);
+    await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 1 });
+    expect((await usage("")).items).toMatchObject([{ calls: 2 }]);
+    expect(await toldUntil(7_002)).toBe(1);
+    await reader?.cancel();
   });
 
   it("waits in memory while the database is down", async () => {

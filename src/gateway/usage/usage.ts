@@ -32,21 +32,32 @@ export function countUsage(c: Context<GatewayContext>, log: RequestLog): void {
   c.env.USAGE?.writeDataPoint({ indexes: [client], blobs: [originId, tool, kind ?? "ok"], doubles: [ms ?? -1, gas] });
   if (Math.abs(now - flushedAt) < FLUSH_INTERVAL_MS && counters.size < MAX_ROWS / 2) return;
   flushedAt = now;
-  inBackground(c, flushUsage(c.env));
+  inBackground(c, writeAndTell(c.env));
 }
 
-/** Writes down what this isolate counted. Never fails: what could not be written waits for the next time. */
-export async function flushUsage(env: Env): Promise<void> {
+async function writeAndTell(env: Env): Promise<void> {
+  const written = await flushUsage(env);
+  if (written !== null) await publishLive(env, { type: "usage", at: Date.now(), ...written });
+}
+
+/**
+ * Writes down what this isolate counted. Never fails: what could not be written waits for the next time. Operators who watch are not told:
+ * who reads the sums has this done first, and would be told to read them again.
+ *
+ * @returns what was written; `null`: nothing.
+ */
+export async function flushUsage(env: Env): Promise<{ readonly calls: number; readonly errors: number } | null> {
   const dropped = counters.takeDropped();
   if (dropped > 0) console.warn(JSON.stringify({ event: "usage_dropped", calls: dropped }));
   const rows = counters.take();
-  if (rows.length === 0) return;
+  if (rows.length === 0) return null;
   try {
     await withDeadline(addUsage(openRegistry(env.DB), rows), WRITE_TIMEOUT_MS);
-    await publishLive(env, { type: "usage", at: Date.now(), ...sumOf(rows) });
+    return sumOf(rows);
   } catch (error) {
     counters.putBack(rows);
     console.warn(JSON.stringify({ event: "usage_not_written", error: describeFailure(error) }));
+    return null;
   }
 }
 

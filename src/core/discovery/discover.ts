@@ -118,8 +118,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
   const ledger = new ReleaseLedger(limits);
   for (const problem of index.problems) rejected.push(rejection("index", WHOLE_ORIGIN, problem));
   const isSilent = (attestationsFile.list?.ok === false && isUnread(attestationsFile.list)) || memories.some(isMissing);
-  const isContradicted = findContradictions(skills, index).length > 0;
-  const last = (isSilent || isContradicted ? await options.last?.() : null) ?? NOTHING_SERVED;
+  const last = (isSilent || files.contradictions.length > 0 ? await options.last?.() : null) ?? NOTHING_SERVED;
   const attestations = await keepAttestations(attestationsFile, last.attestations, { ledger, limits, rejected });
   const keptMemories = keepMemories(memories, last.memories, { ledger, limits, rejected });
   const definitions = new DefinitionReader({
@@ -155,9 +154,8 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
 type Files = Awaited<ReturnType<typeof fetchFiles>>;
 
 /** Names what a deploy under way may be the cause of. */
-function mismatchesOf({ skills, index }: Files, { mismatched }: Downloads): ReadonlySet<string> {
-  const contradictions = findContradictions(skills, index).flatMap((one) => contradictionKey(one) ?? []);
-  return new Set([...mismatched, ...contradictions]);
+function mismatchesOf({ contradictions }: Files, { mismatched }: Downloads): ReadonlySet<string> {
+  return new Set([...mismatched, ...contradictions.flatMap((one) => contradictionKey(one) ?? [])]);
 }
 
 async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
@@ -184,7 +182,8 @@ async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
     fetchSkills(text.skills, { ...context, index: indexRead, unverifiedRecipes }),
   ]);
   throwIfCancelled(options);
-  return { text, unreadable, index, attestationsFile, memories, skills };
+  const contradictions = findContradictions(skills, index);
+  return { text, unreadable, index, attestationsFile, memories, skills, contradictions };
 }
 
 /** What the second look gives; what the first one gave where `llms.txt` cannot be had twice. */

@@ -79,15 +79,15 @@ describe("a release", () => {
     },
   );
 
-  it.each([
-    ["{}", 1],
-    ["<!doctype html><title>One moment</title>", 1],
-    [new Uint8Array([0xff]), 1],
-    [`[${" ".repeat(300_000)}]`, 1],
-    [Response.redirect("https://login.example/"), 1],
-    ["[]", 0],
-    ["[1]", 0],
-  ])("takes nothing for a list of attestations that is none, and a list at its word: %j", async (answer, count) => {
+  it.each<[string, Response | string | Uint8Array, number]>([
+    ["an object", "{}", 1],
+    ["a page of HTML", "<!doctype html><title>One moment</title>", 1],
+    ["no text", new Uint8Array([0xff]), 1],
+    ["too large a list", `[${" ".repeat(300_000)}]`, 1],
+    ["a redirect to a login", Response.redirect("https://login.example/"), 1],
+    ["an empty list", "[]", 0],
+    ["a list of odd entries", "[1]", 0],
+  ])("lets only a list take attestations back: %s", async (_, answer, count) => {
     const publisher = await new Publisher().skill({ name: "one" });
     publisher.put("/.well-known/agent-skills/attestations.json", JSON.stringify([entryOf({ skill: "one" })]));
     const before = await run(publisher);

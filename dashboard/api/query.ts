@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "./problem.ts";
-import { get, onChange } from "./request.ts";
+import { get, onChange, onReplacement } from "./request.ts";
 import type { Page } from "./types.ts";
 
 /** What is known of something that is read from the API. While it is read again the old stays. */
@@ -58,12 +58,20 @@ export function useReading<T>(
       clearTimeout(timer);
       timer = setTimeout(load, SETTLE_MS);
     });
+    const stopReplacing = onReplacement((path, row) => {
+      if (path !== key) return;
+      // What is being read may be older than this.
+      running.current?.abort();
+      setKnown({ key, data: row as T });
+      setLoading(false);
+    });
     return () => {
       stop();
+      stopReplacing();
       clearTimeout(timer);
       running.current?.abort();
     };
-  }, [load]);
+  }, [load, key]);
 
   const isCurrent = known.key === key;
   return {

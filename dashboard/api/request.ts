@@ -11,18 +11,18 @@ export interface ApiRequest {
   /** Under {@link API}, with its query. */
   readonly path: string;
   readonly body?: unknown;
-  /** The resource that must still be as this console last saw it (`If-Match`). */
-  readonly unchanged?: string;
+  /** What {@link get} gave of the resource that must still be so (`If-Match`). */
+  readonly unchanged?: object;
 }
 
 /** The proof that a request comes from this console: kept in memory alone, the session itself is a cookie that no script reads. */
 let csrfToken: string | null = null;
-/** The last `ETag` seen of each resource. */
-const etags = new Map<string, string>();
-const MAX_ETAGS = 500;
+/** Where each row came from, and its `ETag`: of what stands on the screen, however much newer rows were read since. */
+const readings = new WeakMap<object, { readonly path: string; readonly etag: string | null }>();
 
 const endings = new Set<() => void>();
 const changes = new Set<() => void>();
+const replacements = new Set<(path: string, row: unknown) => void>();
 
 /** Calls back when the gateway says that nobody is signed in any more. */
 export function onSessionEnd(listener: () => void): () => void {
@@ -40,18 +40,32 @@ export function announceChange(): void {
   for (const listener of changes) listener();
 }
 
+/** Calls back with a row as a request left it. */
+export function onReplacement(listener: (path: string, row: unknown) => void): () => void {
+  replacements.add(listener);
+  return () => replacements.delete(listener);
+}
+
 /** @throws ApiProblem. */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   const answer = await send({ method: "GET", path }, signal === undefined ? {} : { signal });
-  return (await answer.json()) as T;
+  const read: unknown = await answer.json();
+  noteReading(path, answer, read);
+  return read as T;
 }
 
 /** Sends what changes something; all that is on the screen is then read again. @throws ApiProblem. */
 export async function change<T>(request: ApiRequest): Promise<T> {
   const answer = await send(request);
   const text = await answer.text();
+  const left: unknown = text === "" ? undefined : JSON.parse(text);
+  // A step such as `suspend` answers with the row that it was conditional on: the next step goes on from that.
+  const path = request.unchanged === undefined ? undefined : readings.get(request.unchanged)?.path;
+  if (path !== undefined && noteReading(path, answer, left)) {
+    for (const listener of replacements) listener(path, left);
+  }
   announceChange();
-  return (text === "" ? undefined : JSON.parse(text)) as T;
+  return left as T;
 }
 
 /** @throws ApiProblem for every answer that is no success, and where none came. */
@@ -62,8 +76,11 @@ export async function send(
   const headers: Record<string, string> = { Accept: options.accept ?? "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET" && csrfToken !== null) headers["X-CSRF-Token"] = csrfToken;
-  const etag = unchanged === undefined ? undefined : etags.get(unchanged);
-  if (etag !== undefined) headers["If-Match"] = etag;
+  if (unchanged !== undefined) {
+    const reading = readings.get(unchanged);
+    if (reading === undefined) throw new Error("The request is conditional on a row that was not read.");
+    if (reading.etag !== null) headers["If-Match"] = reading.etag;
+  }
   let answer: Response;
   try {
     answer = await fetch(API + path, {
@@ -83,18 +100,15 @@ export async function send(
     if (problem.status === 401 && path !== "/session") for (const listener of endings) listener();
     throw problem;
   }
-  // A step such as `suspend` answers with the row that it was conditional on.
-  noteEtag(method === "GET" || method === "PATCH" ? path : unchanged, answer);
   return answer;
 }
 
-function noteEtag(path: string | undefined, answer: Response): void {
+/** @returns Whether the answer is a row. */
+function noteReading(path: string, answer: Response, read: unknown): boolean {
+  if (typeof read !== "object" || read === null) return false;
   const etag = answer.headers.get("ETag");
-  if (etag === null || path === undefined) return;
-  etags.delete(path);
-  etags.set(path, etag);
-  const [oldest] = etags.keys();
-  if (etags.size > MAX_ETAGS && oldest !== undefined) etags.delete(oldest);
+  readings.set(read, { path, etag });
+  return etag !== null;
 }
 
 /** The session that the browser's cookie stands for; null: there is none. @throws ApiProblem. */
@@ -116,7 +130,6 @@ export async function signIn(token: string): Promise<Session> {
 export async function signOut(): Promise<void> {
   await send({ method: "DELETE", path: "/session" });
   csrfToken = null;
-  etags.clear();
 }
 
 function noteSession(session: Session): Session {

@@ -54,7 +54,7 @@ export interface SkillVersion extends SkillId {
   readonly version: string | null;
   readonly recipeSha256: string | null;
   readonly bytes: number | null;
-  /** Its recipe or its definition is no longer as it was approved, though the code is. */
+  /** Its description, version, recipe or definition is no longer as it was approved, though the code is. */
   readonly changedSinceApproval: boolean;
 }
 
@@ -80,6 +80,7 @@ export interface ProbedSkill extends SkillId {
   readonly because: readonly Because[];
   readonly state: SkillState;
   readonly approvedAt: number | null;
+  readonly changedSinceApproval: boolean;
 }
 
 export interface Rejection extends SkillId {
@@ -118,6 +119,7 @@ export interface SkillSource {
   /** What approving the version again would take, where the publisher changed it under the same hash. */
   readonly changed: {
     readonly description: string;
+    readonly version: string | null;
     readonly recipe: string | null;
     readonly definition: Readonly<Record<string, unknown>>;
   } | null;

@@ -18,7 +18,7 @@ export function ClientGrants({ client }: { readonly client: Client }) {
   const patch = (grants: "all" | readonly string[]) => () => ({
     method: "PATCH" as const,
     path: `/clients/${client.id}`,
-    unchanged: `/clients/${client.id}`,
+    unchanged: client,
     body: { grants },
   });
   return (

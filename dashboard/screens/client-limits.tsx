@@ -22,11 +22,12 @@ export function ClientLimits({ client }: { readonly client: Client }) {
       actions={<CurlOf path={path} />}
     >
       <Loaded query={query}>
-        {({ items }) => {
+        {(read) => {
+          const { items } = read;
           const put = (limits: readonly ClientLimit[]) => ({
             method: "PUT" as const,
             path,
-            unchanged: path,
+            unchanged: read,
             body: { items: limits },
           });
           return (

@@ -21,14 +21,15 @@ export function ClientTools({ client }: { readonly client: Client }) {
       actions={<CurlOf path={path} />}
     >
       <Loaded query={query}>
-        {({ items }) => {
+        {(read) => {
+          const { items } = read;
           const without = origins.filter(
             ({ id, status }) => status !== "revoked" && !items.some(({ originId }) => originId === id),
           );
           const put = (rules: readonly ToolRule[]) => ({
             method: "PUT" as const,
             path,
-            unchanged: path,
+            unchanged: read,
             body: { items: rules },
           });
           const others = (originId: string) => items.filter((rule) => rule.originId !== originId);

@@ -81,7 +81,7 @@ function Steps({ client }: { readonly client: Client }) {
         request={(form) => ({
           method: "PATCH",
           path: `/clients/${client.id}`,
-          unchanged: `/clients/${client.id}`,
+          unchanged: client,
           body: { name: textOf(form, "name"), rpm: numberOf(form, "rpm"), dailyQuota: numberOf(form, "dailyQuota") },
         })}
       >
@@ -110,7 +110,7 @@ function Steps({ client }: { readonly client: Client }) {
         request={() => ({
           method: "POST",
           path: `/clients/${client.id}/${step}`,
-          unchanged: `/clients/${client.id}`,
+          unchanged: client,
         })}
       >
         <p>

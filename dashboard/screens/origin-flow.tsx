@@ -9,8 +9,8 @@ import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf } from "../ui/action.tsx";
 import { Check } from "../ui/form.tsx";
 import { Loaded, Moment, Note, ProblemNote, Section } from "../ui/parts.tsx";
-import { count } from "../ui/words.ts";
-import { reviewPath } from "./origin.tsx";
+import { count, publicName } from "../ui/words.ts";
+import { isToDecide, reviewPath } from "./origin.tsx";
 import { ProbeResult } from "./probe-result.tsx";
 import { type ProbeStep, probeLive } from "./probe-stream.ts";
 
@@ -52,7 +52,7 @@ export function OriginFlow({ origin }: { readonly origin: Origin }) {
     <Loaded query={versions}>
       {(all) => {
         const current = all.filter(({ lastSeenAt }) => lastSeenAt === origin.probedAt);
-        const waiting = current.filter(({ state }) => state === "waiting");
+        const waiting = current.filter(isToDecide);
         const attested = probe?.skills.filter(({ verdict }) => verdict === "attested").length ?? null;
         return (
           <>
@@ -91,7 +91,7 @@ export function OriginFlow({ origin }: { readonly origin: Origin }) {
               )}
             </Section>
             <ReviewStep origin={origin} current={current} waiting={waiting} />
-            <Activation origin={origin} current={current} waiting={waiting.length} />
+            <Activation origin={origin} current={current} waiting={waiting} />
           </>
         );
       }}
@@ -210,8 +210,10 @@ function Activation({
 }: {
   readonly origin: Origin;
   readonly current: readonly SkillVersion[];
-  readonly waiting: number;
+  readonly waiting: readonly SkillVersion[];
 }) {
+  const changed = waiting.filter(({ changedSinceApproval }) => changedSinceApproval);
+  const fresh = waiting.length - changed.length;
   const isAdmin = useMay("admin");
   if (origin.status === "active") {
     return (
@@ -231,12 +233,12 @@ function Activation({
           label="Activate"
           title={`Activate ${origin.origin}?`}
           submit="Activate"
-          tone={waiting === 0 && current.length > 0 ? "primary" : "plain"}
-          disabled={!isAdmin || origin.probedAt === null}
+          tone={waiting.length === 0 && current.length > 0 ? "primary" : "plain"}
+          disabled={!isAdmin || origin.probedAt === null || current.length === 0}
           request={() => ({
             method: "POST",
             path: `/origins/${origin.id}/activate`,
-            unchanged: `/origins/${origin.id}`,
+            unchanged: origin,
             body: origin.probedAt === null ? {} : { probedAt: origin.probedAt },
           })}
         >
@@ -244,11 +246,30 @@ function Activation({
             Activation approves the {count(current.length, "version")} of the last probe (but those rejected), and lets
             clients call them.
           </p>
-          {waiting > 0 && (
+          {waiting.length > 0 && (
             <>
               <Note tone="warn">
-                {count(waiting, "version")} wait for a decision: activating approves {waiting === 1 ? "it" : "them"}{" "}
-                too.
+                {fresh > 0 && (
+                  <p>
+                    {count(fresh, "version")} {fresh === 1 ? "waits" : "wait"} for a decision: activating approves{" "}
+                    {fresh === 1 ? "it" : "them"} too.
+                  </p>
+                )}
+                {changed.length > 0 && (
+                  <>
+                    <p>
+                      {count(changed.length, "approved version")} changed since: activating takes the description,
+                      version, recipe and definition that the publisher has now.
+                    </p>
+                    <ul>
+                      {changed.map((version) => (
+                        <li key={version.toolSha256 + publicName(version)}>
+                          <Visible text={publicName(version)} /> <code>{version.toolSha256.slice(0, 8)}</code>
+                        </li>
+                      ))}
+                    </ul>
+                  </>
+                )}
               </Note>
               <Check label="I have read them, or trust who has" name="read" required />
             </>
@@ -257,7 +278,11 @@ function Activation({
       }
     >
       <p class="quiet">
-        {origin.probedAt === null ? "Probe it first." : "What is activated is exactly what the last probe found."}
+        {origin.probedAt === null
+          ? "Probe it first."
+          : current.length === 0
+            ? "The last probe found no skill."
+            : "What is activated is exactly what the last probe found."}
       </p>
     </Section>
   );

@@ -5,7 +5,7 @@ import { useMay } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf } from "../ui/action.tsx";
 import { Check, Select, TextArea, textOf } from "../ui/form.tsx";
-import { Facts, Hash, Loaded, Moment, Note, Screen, Section, State, Tabs } from "../ui/parts.tsx";
+import { Facts, Hash, Loaded, Moment, Note, Screen, Section, State, Tabs, VersionState } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
 import { publicName } from "../ui/words.ts";
 import { BlastRadius } from "./blast-radius.tsx";
@@ -19,6 +19,11 @@ export function reviewPath(
 ) {
   const query = new URLSearchParams({ name, sha: toolSha256, ...(scope === null ? {} : { scope }) });
   return `/origins/${originId}/review?${query}`;
+}
+
+/** Whether there is something to decide about a version, as `GET /skills?state=waiting` means it. */
+export function isToDecide({ state, changedSinceApproval }: SkillVersion): boolean {
+  return state === "waiting" || (state === "approved" && changedSinceApproval);
 }
 
 /** One publisher: the way from proposal to service, what it serves, and how it is taken out of service. */
@@ -97,7 +102,7 @@ function Skills({ origin }: { readonly origin: Origin }) {
         </>
       ),
     },
-    { head: "State", cell: ({ state }) => <State of={state} /> },
+    { head: "State", cell: (version) => <VersionState of={version} /> },
     { head: "Hash", cell: ({ toolSha256 }) => <Hash value={toolSha256} /> },
     {
       head: "Published",
@@ -170,7 +175,7 @@ function Settings({ origin }: { readonly origin: Origin }) {
             request={(form) => ({
               method: "PATCH",
               path: `/origins/${origin.id}`,
-              unchanged: `/origins/${origin.id}`,
+              unchanged: origin,
               body: {
                 attestationMode: textOf(form, "attestationMode") || null,
                 pin: textOf(form, "pin"),
@@ -239,7 +244,7 @@ function Settings({ origin }: { readonly origin: Origin }) {
                 request={(form) => ({
                   method: "POST",
                   path: `/origins/${origin.id}/suspend`,
-                  unchanged: `/origins/${origin.id}`,
+                  unchanged: origin,
                   body: textOf(form, "reason") === "" ? {} : { reason: textOf(form, "reason") },
                 })}
               >
@@ -256,7 +261,7 @@ function Settings({ origin }: { readonly origin: Origin }) {
                 request={(form) => ({
                   method: "POST",
                   path: `/origins/${origin.id}/revoke`,
-                  unchanged: `/origins/${origin.id}`,
+                  unchanged: origin,
                   body: { reason: textOf(form, "reason") },
                 })}
               >

@@ -1,7 +1,7 @@
 import type { Because, Origin, Probe, ProbedSkill, Rejection } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { Visible } from "../text/visible.tsx";
-import { Badge, Hash, Moment, Note, State } from "../ui/parts.tsx";
+import { Badge, Hash, Moment, Note, State, VersionState } from "../ui/parts.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { count, phrase, publicName } from "../ui/words.ts";
 import { reviewPath } from "./origin.tsx";
@@ -73,7 +73,7 @@ function skillColumns(origin: Origin): readonly Column<ProbedSkill>[] {
         </>
       ),
     },
-    { head: "State", cell: ({ state }) => <State of={state} /> },
+    { head: "State", cell: (skill) => <VersionState of={skill} /> },
     {
       head: "Verdict",
       cell: ({ verdict, because }) => (

@@ -3,7 +3,7 @@ import type { SkillVersion } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { Visible } from "../text/visible.tsx";
 import { CurlOf } from "../ui/action.tsx";
-import { Empty, Hash, Moment, Screen } from "../ui/parts.tsx";
+import { Empty, Hash, Moment, Screen, VersionState } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
 import { publicName } from "../ui/words.ts";
 import { reviewPath } from "./origin.tsx";
@@ -30,6 +30,7 @@ const COLUMNS: readonly Column<QueuedVersion>[] = [
       </>
     ),
   },
+  { head: "State", cell: (version) => <VersionState of={version} /> },
   { head: "Hash", cell: ({ toolSha256 }) => <Hash value={toolSha256} /> },
   { head: "First seen", cell: ({ firstSeenAt }) => <Moment at={firstSeenAt} /> },
 ];
@@ -40,7 +41,7 @@ export function ReviewQueueScreen() {
   return (
     <Screen
       title="Review"
-      lead="Versions of skills that a probe saw and nobody has decided about. Read, then approve, reject or sign."
+      lead="Versions of skills that a probe saw and nobody has decided about, and approved ones whose texts changed since. Read, then approve, reject or sign."
       actions={<CurlOf path={PATH} />}
     >
       <PagedTable

@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
-import { queryOf, useAll, useQuery } from "../api/query.ts";
+import { hiddenCharacters } from "../../src/core/hidden-characters.ts";
+import { queryOf, useAll, useQuery, useReading } from "../api/query.ts";
+import { get } from "../api/request.ts";
 import type { HiddenCharacter, Origin, SkillDiff, SkillSource, SkillVersion } from "../api/types.ts";
 import { Link, usePlace } from "../router.tsx";
 import { useMay } from "../session.tsx";
@@ -9,10 +11,10 @@ import { Source } from "../text/source.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf } from "../ui/action.tsx";
 import { TextArea, textOf } from "../ui/form.tsx";
-import { Empty, Facts, Hash, Loaded, Moment, Note, Screen, State } from "../ui/parts.tsx";
+import { Empty, Facts, Hash, Loaded, Moment, Note, Screen, VersionState } from "../ui/parts.tsx";
 import { bytes, count, publicName } from "../ui/words.ts";
 import { fetchedPaths } from "./fetched-paths.ts";
-import { reviewPath } from "./origin.tsx";
+import { isToDecide, reviewPath } from "./origin.tsx";
 import { SignPanel } from "./sign-panel.tsx";
 
 /** Reading one version of a skill, and deciding about it. */
@@ -41,7 +43,7 @@ export function ReviewScreen({ id }: { readonly id: string }) {
                 <Empty title="Choose a version to read." />
               ) : (
                 <Version
-                  key={`${chosen.toolSha256} ${publicName(chosen)} ${origin.data.probedAt}`}
+                  key={`${chosen.toolSha256} ${publicName(chosen)}`}
                   origin={origin.data}
                   version={chosen}
                   all={all}
@@ -66,7 +68,8 @@ function VersionList({
   readonly all: readonly SkillVersion[];
   readonly chosen: SkillVersion | undefined;
 }) {
-  const sorted = all.toSorted((a, b) => ORDER[a.state] - ORDER[b.state] || b.lastSeenAt - a.lastSeenAt);
+  const rank = (version: SkillVersion) => (isToDecide(version) ? 0 : ORDER[version.state]);
+  const sorted = all.toSorted((a, b) => rank(a) - rank(b) || b.lastSeenAt - a.lastSeenAt);
   return (
     <nav class="review-list" aria-label="Versions">
       {sorted.map((version) => (
@@ -77,7 +80,7 @@ function VersionList({
         >
           <Visible text={publicName(version)} />
           <span>
-            <State of={version.state} /> <code class="quiet">{version.toolSha256.slice(0, 8)}</code>
+            <VersionState of={version} /> <code class="quiet">{version.toolSha256.slice(0, 8)}</code>
           </span>
         </Link>
       ))}
@@ -109,22 +112,28 @@ function Version({
   const [part, setPart] = useState<Part>(wasApproved && version.state === "waiting" ? "diff" : "source");
   const path = `/origins/${origin.id}/skills/${version.toolSha256}`;
   const skillQuery = queryOf({ name: version.name, scope: version.scope });
-  const source = useQuery<SkillSource>(`${path}/source${skillQuery}`);
+  const sourcePath = `${path}/source${skillQuery}`;
+  // A probe may have seen other texts: those of an earlier one are not shown for it.
+  const source = useReading<SkillSource>(`${sourcePath} ${origin.probedAt}`, (signal) => get(sourcePath, signal));
+  const read = source.data;
+  const isChanged = read === undefined ? version.changedSinceApproval : read.changed !== null;
+  const { description, version: label } = read?.version ?? version;
   return (
     <div class="review-body">
       <div class="card">
         <h2>
-          <Visible text={publicName(version)} /> <State of={version.state} />
+          <Visible text={publicName(version)} />{" "}
+          <VersionState of={{ state: version.state, changedSinceApproval: isChanged }} />
         </h2>
-        {version.description !== null && (
+        {!isChanged && description !== null && (
           <p>
-            <Visible text={version.description} most={600} />
+            <Visible text={description} most={600} />
           </p>
         )}
         <Facts
           items={[
             ["Hash", <Hash value={version.toolSha256} />],
-            ["Version", version.version === null ? "none" : <Visible text={version.version} most={60} />],
+            ...(isChanged ? [] : [["Version", <Label of={label} />] as const]),
             ["Size", version.bytes === null ? "not kept" : bytes(version.bytes)],
             ["First seen", <Moment at={version.firstSeenAt} />],
             [
@@ -145,15 +154,16 @@ function Version({
             Note: <Visible text={version.note} />
           </p>
         )}
-        {version.changedSinceApproval && (
+        {isChanged && (
           <Note tone="warn">
             <p>
-              Its recipe or its description changed since it was approved. Clients get what was approved until you
-              approve it again.
+              {read === undefined ? "It" : changesOf(read)} changed since it was approved. Clients get what was approved
+              until you approve it again.
             </p>
           </Note>
         )}
-        <Decision origin={origin} version={version} />
+        {read !== undefined && read.changed !== null && <Texts read={read} now={read.changed} />}
+        <Decision origin={origin} version={version} isChanged={isChanged} isRead={read !== undefined} />
       </div>
       <div class="tabs" role="tablist" aria-label="What to read">
         {PARTS.map(([id, label]) => (
@@ -186,6 +196,59 @@ function Version({
       <SignPanel origin={origin.origin} version={version} />
     </div>
   );
+}
+
+type Changed = NonNullable<SkillSource["changed"]>;
+
+/** As the beginning of a sentence: what the publisher changed under the same hash. */
+function changesOf({ version, recipe, definition, changed }: SkillSource): string {
+  if (changed === null) return "It";
+  const parts = [
+    changed.description !== version.description && "description",
+    changed.version !== version.version && "version",
+    changed.recipe !== recipe && "recipe",
+    JSON.stringify(changed.definition) !== JSON.stringify(definition) && "definition",
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? "It" : `Its ${parts.join(" and its ")}`;
+}
+
+/** What a client reads of a skill before it calls: as the publisher has it now, beside what was approved. */
+function Texts({ read, now }: { readonly read: SkillSource; readonly now: Changed }) {
+  return (
+    <>
+      <HiddenWarning found={hiddenCharacters(now.description)} where="new description" />
+      <HiddenWarning found={hiddenCharacters(now.version ?? "")} where="new version" />
+      <div class="beside">
+        <TextsOf title="As the publisher has it now" description={now.description} version={now.version} />
+        <TextsOf title="As it was approved" description={read.version.description} version={read.version.version} />
+      </div>
+    </>
+  );
+}
+
+function TextsOf({
+  title,
+  description,
+  version,
+}: {
+  readonly title: string;
+  readonly description: string | null;
+  readonly version: string | null;
+}) {
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      <p>{description === null ? <span class="quiet">not kept</span> : <Visible text={description} most={2_000} />}</p>
+      <p>
+        <span class="quiet">Version:</span> <Label of={version} />
+      </p>
+    </section>
+  );
+}
+
+/** The version that a publisher's line names. */
+function Label({ of }: { readonly of: string | null }) {
+  return of === null ? <>none</> : <Visible text={of} most={60} />;
 }
 
 function moveTab(event: KeyboardEvent, part: Part, setPart: (part: Part) => void): void {
@@ -319,7 +382,18 @@ function Reach({ source }: { readonly source: string }) {
   );
 }
 
-function Decision({ origin, version }: { readonly origin: Origin; readonly version: SkillVersion }) {
+function Decision({
+  origin,
+  version,
+  isChanged,
+  isRead,
+}: {
+  readonly origin: Origin;
+  readonly version: SkillVersion;
+  readonly isChanged: boolean;
+  /** Its texts, of the latest probe, are on the screen. */
+  readonly isRead: boolean;
+}) {
   const may = useMay("reviewer");
   const { scope, name, toolSha256 } = version;
   const decide = (step: "approve" | "reject") => (form: FormData) => ({
@@ -327,7 +401,7 @@ function Decision({ origin, version }: { readonly origin: Origin; readonly versi
     path: `/origins/${origin.id}/${step}`,
     body: {
       skills: [{ scope, name, toolSha256 }],
-      // A probe since then may have seen another recipe or definition: the screen begins anew with it, and the gateway refuses.
+      // A probe since the dialog was opened may have seen other texts: the gateway refuses.
       ...(origin.probedAt === null ? {} : { probedAt: origin.probedAt }),
       ...(textOf(form, "note") === "" ? {} : { note: textOf(form, "note") }),
     },
@@ -339,11 +413,12 @@ function Decision({ origin, version }: { readonly origin: Origin; readonly versi
         title={`Approve ${publicName(version)}?`}
         submit="Approve"
         tone="primary"
-        disabled={!may || (version.state === "approved" && !version.changedSinceApproval) || version.bytes === null}
+        disabled={!may || !isRead || (version.state === "approved" && !isChanged) || version.bytes === null}
         request={decide("approve")}
       >
         <p>
-          This very version, <code>{toolSha256.slice(0, 12)}…</code>, becomes what clients get.
+          This very version, <code>{toolSha256.slice(0, 12)}…</code>, becomes what clients get
+          {isChanged && ", with the description, version, recipe and definition that the publisher has now"}.
         </p>
         <TextArea label="Note" name="note" hint="What you looked at, for other operators. May be left out." />
       </Action>

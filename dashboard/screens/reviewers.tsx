@@ -145,7 +145,6 @@ function End({
 }
 
 function Register({ isAdmin }: { readonly isAdmin: boolean }) {
-  const [kind, setKind] = useState("ed25519");
   return (
     <Action<Reviewer>
       label="Register a reviewer"
@@ -159,13 +158,22 @@ function Register({ isAdmin }: { readonly isAdmin: boolean }) {
         body: {
           attester: textOf(form, "attester"),
           key:
-            kind === "ed25519"
-              ? { kind, publicKey: textOf(form, "key") }
-              : { kind, issuer: textOf(form, "issuer"), identity: textOf(form, "identity") },
+            textOf(form, "kind") === "ed25519"
+              ? { kind: "ed25519", publicKey: textOf(form, "key") }
+              : { kind: "sigstore", issuer: textOf(form, "issuer"), identity: textOf(form, "identity") },
           ...(textOf(form, "note") === "" ? {} : { note: textOf(form, "note") }),
         },
       })}
     >
+      <ReviewerFields />
+    </Action>
+  );
+}
+
+function ReviewerFields() {
+  const [kind, setKind] = useState("ed25519");
+  return (
+    <>
       <Select
         label="Kind of key"
         name="kind"
@@ -200,7 +208,7 @@ function Register({ isAdmin }: { readonly isAdmin: boolean }) {
       )}
       <TextArea label="Note" name="note" rows={2} hint="May be left out." />
       <Note tone="info">What somebody signed on an earlier day than today does not count.</Note>
-    </Action>
+    </>
   );
 }
 

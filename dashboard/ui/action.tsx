@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { curlOf } from "../api/curl.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
-import { type ApiRequest, change } from "../api/request.ts";
+import { type ApiRequest, announceChange, change } from "../api/request.ts";
 import { FormProblem } from "./form.tsx";
 import { Copy, ProblemNote } from "./parts.tsx";
 
@@ -22,9 +22,15 @@ export interface ActionProps<Answer> {
   readonly children?: ComponentChildren;
 }
 
-/** A button, the question whether that is meant, and the request. A refusal stays in the dialog with its sentence. */
+/** Refusals that the dialog, which stays as it was opened, can only meet again. */
+const OVERTAKEN: ReadonlySet<string> = new Set(["probe_changed", "precondition_failed"]);
+
+/**
+ * A button, the question whether that is meant, and the request. The dialog asks, and the request says, what stood on the screen when it
+ * was opened, whatever is read meanwhile. A refusal stays in the dialog with its sentence.
+ */
 export function Action<Answer = unknown>(props: ActionProps<Answer>) {
-  const [isOpen, setOpen] = useState(false);
+  const [opened, open] = useState<ActionProps<Answer> | null>(null);
   const { label, tone = "plain", small = false, disabled = false } = props;
   return (
     <>
@@ -32,11 +38,11 @@ export function Action<Answer = unknown>(props: ActionProps<Answer>) {
         type="button"
         class={`button ${tone} ${small ? "small" : ""}`}
         disabled={disabled}
-        onClick={() => setOpen(true)}
+        onClick={() => open(props)}
       >
         {label}
       </button>
-      {isOpen && <ActionDialog {...props} onClose={() => setOpen(false)} />}
+      {opened !== null && <ActionDialog {...opened} onClose={() => open(null)} />}
     </>
   );
 }
@@ -59,8 +65,10 @@ function ActionDialog<Answer>(props: ActionProps<Answer> & { readonly onClose: (
       onClose();
       onDone?.(answer);
     } catch (error) {
-      setProblem(toProblem(error));
+      const refusal = toProblem(error);
+      setProblem(refusal);
       setBusy(false);
+      if (OVERTAKEN.has(refusal.code)) announceChange();
     }
   };
   const showCurl = async () => {
@@ -90,6 +98,9 @@ function ActionDialog<Answer>(props: ActionProps<Answer> & { readonly onClose: (
           </div>
         )}
         {problem !== null && <ProblemNote problem={problem} />}
+        {problem !== null && OVERTAKEN.has(problem.code) && (
+          <p>Nothing was done. Close this, look at what is there now, and decide anew.</p>
+        )}
         {curl !== null && (
           <div class="curl">
             <pre tabIndex={0}>{curl}</pre>

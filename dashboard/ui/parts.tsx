@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiProblem } from "../api/problem.ts";
 import type { Query } from "../api/query.ts";
+import type { SkillVersion } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { Visible } from "../text/visible.tsx";
 import { exactMoment, relativeMoment } from "./words.ts";
@@ -112,6 +113,21 @@ const TONES: Readonly<Record<string, Tone>> = {
 /** A state by its own word, in the colour that such states have everywhere. */
 export function State({ of }: { readonly of: string }) {
   return <Badge tone={TONES[of] ?? "quiet"}>{of.replaceAll("_", " ")}</Badge>;
+}
+
+/** What was decided about a version, and whether its texts are still those that were decided about. */
+export function VersionState({ of }: { readonly of: Pick<SkillVersion, "state" | "changedSinceApproval"> }) {
+  return (
+    <>
+      <State of={of.state} />
+      {of.changedSinceApproval && (
+        <>
+          {" "}
+          <Badge tone="warn">changed</Badge>
+        </>
+      )}
+    </>
+  );
 }
 
 /** A moment as people say it; pointing at it, or asking for it, tells it exactly. */

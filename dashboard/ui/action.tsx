@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { curlOf } from "../api/curl.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
 import { type ApiRequest, announceChange, change } from "../api/request.ts";
@@ -139,10 +139,13 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const opener = document.activeElement;
-    dialog.current?.showModal();
+    const opened = dialog.current;
+    opened?.showModal();
     return () => {
+      // While it is open nothing outside it takes the focus.
+      opened?.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
     };
   }, []);

@@ -132,8 +132,8 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     expect(await barriers(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    const back = await page.evaluate(() => document.activeElement?.textContent);
-    expect(back).toBe("Create a client");
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    await expect.poll(focused).toBe("Create a client");
     await context.close();
   });
 

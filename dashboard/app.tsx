@@ -15,6 +15,7 @@ import { ReviewQueueScreen } from "./screens/review-queue.tsx";
 import { ReviewersScreen } from "./screens/reviewers.tsx";
 import { SystemScreen } from "./screens/system.tsx";
 import { SessionGate, useSession } from "./session.tsx";
+import { Visible } from "./text/visible.tsx";
 import { applyTheme, readTheme, type Theme } from "./theme.ts";
 import { Empty, Screen } from "./ui/parts.tsx";
 
@@ -115,7 +116,9 @@ function Account() {
     <div class="account">
       <LiveUpdates />
       <p>
-        <strong>{session.operator.name}</strong>
+        <strong>
+          <Visible text={session.operator.name} most={100} />
+        </strong>
         <br />
         <span class="quiet">{session.operator.role}</span>
       </p>

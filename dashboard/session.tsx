@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
-import { useContext, useEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "./api/problem.ts";
-import { onSessionEnd, readSession, signIn, signOut } from "./api/request.ts";
+import { announceChange, onSession, readSession, signIn, signOut } from "./api/request.ts";
 import type { Role, Session } from "./api/types.ts";
 import { Loading, ProblemNote } from "./ui/parts.tsx";
 
@@ -25,11 +25,14 @@ export function useMay(role: Role): boolean {
   return RANKS[useSession().session.operator.role] >= RANKS[role];
 }
 
-/** Shows its children to whoever is signed in, and the sign-in to everybody else. */
+/**
+ * Shows its children to whoever is signed in, and the sign-in to everybody else. A session that ends under the children leaves them as they
+ * are, with the sign-in over them: what was typed is there when the same operator is back.
+ */
 export function SessionGate({ children }: { readonly children: ComponentChildren }) {
   const [session, setSession] = useState<Session | null | undefined>(undefined);
+  const [hasEnded, setEnded] = useState(false);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
-  const [wasSignedIn, setWasSignedIn] = useState(false);
 
   const look = () => {
     setProblem(null);
@@ -37,9 +40,9 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
   };
   useEffect(() => {
     look();
-    return onSessionEnd(() => {
-      setWasSignedIn(true);
-      setSession(null);
+    return onSession((next) => {
+      if (next === null) setEnded(true);
+      else setSession(next);
     });
   }, []);
 
@@ -58,28 +61,64 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
     );
   }
   if (session === null) {
-    const enter = (entered: Session) => {
-      setWasSignedIn(false);
-      setSession(entered);
-    };
-    return <SignIn hasEnded={wasSignedIn} onSignIn={enter} />;
+    return (
+      <main class="sign-in">
+        <SignIn onSignIn={setSession} />
+      </main>
+    );
   }
-  const leave = () => {
-    const gone = () => {
-      setWasSignedIn(false);
-      setSession(null);
-    };
-    signOut().then(gone, (error) => setProblem(toProblem(error)));
+  const leave = () =>
+    signOut().then(
+      () => setSession(null),
+      (error) => setProblem(toProblem(error)),
+    );
+  const comeBack = (again: Session) => {
+    setEnded(false);
+    setSession(again);
+    announceChange();
   };
-  return <Current.Provider value={{ session, leave }}>{children}</Current.Provider>;
+  return (
+    <>
+      <Current.Provider key={session.operator.id ?? "ADMIN_TOKEN"} value={{ session, leave }}>
+        {children}
+      </Current.Provider>
+      {hasEnded && <SignInOver onSignIn={comeBack} />}
+    </>
+  );
 }
 
-function SignIn({ hasEnded, onSignIn }: { readonly hasEnded: boolean; readonly onSignIn: (session: Session) => void }) {
+/** The sign-in over a screen whose session has ended; nothing beside it can be used. */
+function SignInOver({ onSignIn }: { readonly onSignIn: (session: Session) => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const open = () => {
+    if (dialog.current?.open === false) dialog.current.showModal();
+  };
+  useLayoutEffect(open, []);
+  return (
+    <dialog
+      ref={dialog}
+      class="sign-in-over"
+      aria-label="Sign in again"
+      onCancel={(event) => event.preventDefault()}
+      onClose={open}
+    >
+      <SignIn hasEnded onSignIn={onSignIn} />
+    </dialog>
+  );
+}
+
+function SignIn({
+  hasEnded = false,
+  onSignIn,
+}: {
+  readonly hasEnded?: boolean;
+  readonly onSignIn: (session: Session) => void;
+}) {
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
-    document.title = "Sign in · Skillgate";
-  }, []);
+    if (!hasEnded) document.title = "Sign in · Skillgate";
+  }, [hasEnded]);
   const enter = async (event: Event) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -93,24 +132,22 @@ function SignIn({ hasEnded, onSignIn }: { readonly hasEnded: boolean; readonly o
     }
   };
   return (
-    <main class="sign-in">
-      <form class="card" onSubmit={enter}>
-        <img src="/admin/icon.svg" alt="" width="40" height="40" />
-        <h1>Skillgate console</h1>
-        {hasEnded && <p role="status">Your session has ended. Sign in again to go on.</p>}
-        <div class="field">
-          <label for="token">Operator token</label>
-          <input id="token" name="token" type="password" autoComplete="current-password" required />
-          <p class="hint">
-            A token of an operator (<code>sgo_…</code>), or the gateway's <code>ADMIN_TOKEN</code> while that is not
-            retired. It is exchanged for a session and not kept.
-          </p>
-        </div>
-        {problem !== null && <ProblemNote problem={problem} />}
-        <button type="submit" class="button primary" disabled={isBusy}>
-          {isBusy ? "Signing in…" : "Sign in"}
-        </button>
-      </form>
-    </main>
+    <form class="card" onSubmit={enter}>
+      <img src="/admin/icon.svg" alt="" width="40" height="40" />
+      <h1>Skillgate console</h1>
+      {hasEnded && <p role="status">Your session has ended. Sign in again to go on where you were.</p>}
+      <div class="field">
+        <label for="token">Operator token</label>
+        <input id="token" name="token" type="password" autoComplete="current-password" required />
+        <p class="hint">
+          A token of an operator (<code>sgo_…</code>), or the gateway's <code>ADMIN_TOKEN</code> while that is not
+          retired. It is exchanged for a session and not kept.
+        </p>
+      </div>
+      {problem !== null && <ProblemNote problem={problem} />}
+      <button type="submit" class="button primary" disabled={isBusy}>
+        {isBusy ? "Signing in…" : "Sign in"}
+      </button>
+    </form>
   );
 }

@@ -1,10 +1,25 @@
-import { API, type ApiRequest } from "./request.ts";
+/** A request as it goes over the wire, but for the proof of who asks. */
+export interface WireRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
 
-/** The request as a command for a shell, with the operator's token in a variable as in ONBOARDING.md. */
-export function curlOf({ method, path, body }: ApiRequest, gateway = location.origin): string {
-  const parts = [`curl -sS ${quoted(gateway + API + path)}`, '-H "Authorization: Bearer $SKILLGATE_ADMIN_TOKEN"'];
-  if (method !== "GET") parts.push(`-X ${method}`);
-  if (body !== undefined) parts.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
+/** The variables in which commands expect tokens, as in README.md. */
+export type TokenVariable = "ADMIN" | "CLIENT_TOKEN";
+
+/** The request as a command for a POSIX shell; the token is in a variable. */
+export function curlOf({ method, url, headers, body }: WireRequest, token: TokenVariable): string {
+  const isStream = headers.Accept?.startsWith("text/event-stream") === true;
+  const parts = [
+    `curl ${isStream ? "-sSN" : "-sS"} ${quoted(url)}`,
+    `-H "Authorization: Bearer $${token}"`,
+    // What curl does by itself goes unsaid.
+    ...(method === (body === undefined ? "GET" : "POST") ? [] : [`-X ${method}`]),
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`-d ${quoted(body)}`]),
+  ];
   return parts.join(" \\\n  ");
 }
 

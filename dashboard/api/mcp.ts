@@ -1,8 +1,10 @@
+import type { WireRequest } from "./curl.ts";
+
 /** One exchange with the gateway's MCP endpoint, as it went over the wire. */
 export interface Exchange {
   readonly key: number;
   readonly method: string;
-  readonly url: string;
+  readonly wire: WireRequest;
   readonly request: string;
   /** HTTP status; 0: no answer came. */
   readonly status: number;
@@ -35,20 +37,34 @@ const PROTOCOL = "2025-11-25";
 const SHOWN_HEADERS = /^(?:x-gw-|x-request-id|server-timing|content-type|ratelimit|retry-after|mcp-)/;
 let counter = 0;
 
-export function mcpUrl(origin: string): string {
+function mcpUrl(origin: string): string {
   return `${location.origin}/mcp?origin=${encodeURIComponent(origin)}`;
+}
+
+/** One JSON-RPC message to an origin's tools, but for the client's token. */
+function mcpRequest(origin: string, message: object): WireRequest {
+  return {
+    method: "POST",
+    url: mcpUrl(origin),
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": PROTOCOL,
+    },
+    body: JSON.stringify(message),
+  };
 }
 
 /** Sends one JSON-RPC request through the gateway's own MCP endpoint, with a client's token. */
 export async function exchange(origin: string, token: string, method: string, params: object): Promise<Exchange> {
-  const url = mcpUrl(origin);
   const key = ++counter;
-  const request = JSON.stringify({ jsonrpc: "2.0", id: key, method, params });
+  const wire = mcpRequest(origin, { jsonrpc: "2.0", id: key, method, params });
+  const request = wire.body ?? "";
   const begin = performance.now();
   const done = (status: number, response: string, headers?: Headers): Exchange => ({
     key,
     method,
-    url,
+    wire,
     request,
     status,
     response,
@@ -57,16 +73,11 @@ export async function exchange(origin: string, token: string, method: string, pa
     timing: readTiming(headers?.get("Server-Timing") ?? ""),
   });
   try {
-    const answer = await fetch(url, {
-      method: "POST",
+    const answer = await fetch(wire.url, {
+      method: wire.method,
       // The client's token alone decides, not the operator's session.
       credentials: "omit",
-      headers: {
-        Authorization: `Bearer ${token}`,
-        "Content-Type": "application/json",
-        Accept: "application/json, text/event-stream",
-        "MCP-Protocol-Version": PROTOCOL,
-      },
+      headers: { ...wire.headers, Authorization: `Bearer ${token}` },
       body: request,
     });
     return done(answer.status, await answer.text(), answer.headers);

@@ -32,6 +32,23 @@ export function unreachable(): ApiProblem {
   });
 }
 
+/** Cloudflare Access, or another guard before the gateway, wants its own sign-in renewed. */
+export function refusedEntry(): ApiProblem {
+  return new ApiProblem(0, {
+    code: "redirected",
+    detail:
+      "Whoever guards this host asks you to sign in anew. Open the console in another tab, sign in there, and try again here: nothing that you typed is lost.",
+  });
+}
+
+/** Another operator signed in meanwhile, in another tab of this browser. */
+export function operatorChanged(name: string): ApiProblem {
+  return new ApiProblem(403, {
+    code: "operator_changed",
+    detail: `In this browser ${name} is signed in now, so nothing was done. Look again, and repeat it if it is to be done in that name.`,
+  });
+}
+
 /** Whatever was thrown, as something to show. */
 export function toProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;

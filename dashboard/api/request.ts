@@ -1,4 +1,5 @@
-import { ApiProblem, problemOf, unreachable } from "./problem.ts";
+import type { WireRequest } from "./curl.ts";
+import { ApiProblem, operatorChanged, problemOf, refusedEntry, unreachable } from "./problem.ts";
 import type { Session } from "./types.ts";
 
 export const API = "/admin/api/v1";
@@ -13,21 +14,30 @@ export interface ApiRequest {
   readonly body?: unknown;
   /** What {@link get} gave of the resource that must still be so (`If-Match`). */
   readonly unchanged?: object;
+  /** It creates something: whoever sends it gives it an `Idempotency-Key`, so that to send it again creates nothing more. */
+  readonly creates?: true;
+  readonly idempotencyKey?: string;
+  readonly accept?: string;
 }
 
-/** The proof that a request comes from this console: kept in memory alone, the session itself is a cookie that no script reads. */
-let csrfToken: string | null = null;
+/** Who is signed in, with the proof that a request comes from this console: the session itself is a cookie that no script reads. */
+let held: Session | null = null;
 /** Where each row came from, and its `ETag`: of what stands on the screen, however much newer rows were read since. */
 const readings = new WeakMap<object, { readonly path: string; readonly etag: string | null }>();
 
-const endings = new Set<() => void>();
+const sessions = new Set<(session: Session | null) => void>();
 const changes = new Set<() => void>();
 const replacements = new Set<(path: string, row: unknown) => void>();
 
-/** Calls back when the gateway says that nobody is signed in any more. */
-export function onSessionEnd(listener: () => void): () => void {
-  endings.add(listener);
-  return () => endings.delete(listener);
+/** Calls back when the gateway says that nobody is signed in any more (null), or that somebody else is. */
+export function onSession(listener: (session: Session | null) => void): () => void {
+  sessions.add(listener);
+  return () => sessions.delete(listener);
+}
+
+function tellSession(session: Session | null): void {
+  held = session;
+  for (const listener of sessions) listener(session);
 }
 
 /** Calls back when something may have changed: after each request that changes, and on live events. */
@@ -37,6 +47,8 @@ export function onChange(listener: () => void): () => void {
 }
 
 export function announceChange(): void {
+  // Whatever is asked while nobody is signed in counts as a failed sign-in.
+  if (held === null) return;
   for (const listener of changes) listener();
 }
 
@@ -68,39 +80,83 @@ export async function change<T>(request: ApiRequest): Promise<T> {
   return left as T;
 }
 
-/** @throws ApiProblem for every answer that is no success, and where none came. */
-export async function send(
-  { method, path, body, unchanged }: ApiRequest,
-  options: { readonly signal?: AbortSignal; readonly accept?: string } = {},
-): Promise<Response> {
-  const headers: Record<string, string> = { Accept: options.accept ?? "application/json" };
+/** The request as it is sent, and as it is shown as a command: all but the proof of who asks. */
+export function wireOf({ method, path, body, unchanged, idempotencyKey, accept }: ApiRequest): WireRequest {
+  const headers: Record<string, string> = {};
+  if (accept !== undefined) headers.Accept = accept;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  if (method !== "GET" && csrfToken !== null) headers["X-CSRF-Token"] = csrfToken;
+  if (idempotencyKey !== undefined) headers["Idempotency-Key"] = idempotencyKey;
   if (unchanged !== undefined) {
     const reading = readings.get(unchanged);
     if (reading === undefined) throw new Error("The request is conditional on a row that was not read.");
     if (reading.etag !== null) headers["If-Match"] = reading.etag;
   }
+  const url = location.origin + API + path;
+  return { method, url, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+}
+
+/** The same request with a key of its own, where it creates something. */
+export function keyed(request: ApiRequest): ApiRequest {
+  return request.creates === true ? { ...request, idempotencyKey: crypto.randomUUID() } : request;
+}
+
+/**
+ * Sends a request, and once more where another tab signed in anew or Cloudflare Access renewed its proof meanwhile.
+ *
+ * @throws ApiProblem for every answer that is no success, and where none came.
+ */
+export async function send(request: ApiRequest, options: { readonly signal?: AbortSignal } = {}): Promise<Response> {
+  const first = await perform(request, options.signal);
+  if (first.ok) return first;
+  let problem = await problemOf(first);
+  if (problem.code === "csrf" && !isSignIn(request)) {
+    await renewProof();
+    const second = await perform(request, options.signal);
+    if (second.ok) return second;
+    problem = await problemOf(second);
+  }
+  if (problem.status === 401 && request.path !== "/session") tellSession(null);
+  throw problem;
+}
+
+function isSignIn({ method, path }: ApiRequest): boolean {
+  return method === "POST" && path === "/session";
+}
+
+async function perform(request: ApiRequest, signal: AbortSignal | undefined): Promise<Response> {
+  const { method, url, headers, body } = wireOf(request);
+  const proof = method === "GET" ? null : (held?.csrfToken ?? null);
   let answer: Response;
   try {
-    answer = await fetch(API + path, {
+    answer = await fetch(url, {
       method,
-      headers,
+      headers: proof === null ? headers : { ...headers, "X-CSRF-Token": proof },
       credentials: "same-origin",
-      redirect: "error",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      // The API redirects nowhere: whoever guards the host asks for a sign-in of its own.
+      redirect: "manual",
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
-    if (options.signal?.aborted) throw error;
+    if (signal?.aborted) throw error;
     throw unreachable();
   }
-  if (!answer.ok) {
-    const problem = await problemOf(answer);
-    if (problem.status === 401 && path !== "/session") for (const listener of endings) listener();
-    throw problem;
-  }
+  if (answer.type === "opaqueredirect") throw refusedEntry();
   return answer;
+}
+
+/** @throws ApiProblem `unauthorized`, or where what was asked for would now be done in somebody else's name. */
+async function renewProof(): Promise<void> {
+  const before = held;
+  const session = await readSession();
+  if (session === null) {
+    tellSession(null);
+    throw new ApiProblem(401, { code: "unauthorized", detail: "Nobody is signed in any more." });
+  }
+  if (before !== null && before.operator.id !== session.operator.id) {
+    tellSession(session);
+    throw operatorChanged(session.operator.name);
+  }
 }
 
 /** @returns Whether the answer is a row. */
@@ -129,10 +185,10 @@ export async function signIn(token: string): Promise<Session> {
 
 export async function signOut(): Promise<void> {
   await send({ method: "DELETE", path: "/session" });
-  csrfToken = null;
+  held = null;
 }
 
 function noteSession(session: Session): Session {
-  csrfToken = session.csrfToken;
+  held = session;
   return session;
 }

@@ -195,6 +195,7 @@ function Renew({
         return {
           method: "POST",
           path: "/attestations",
+          creates: true,
           body: [await signEntry(claim, key, textOf(form, "note") || null)],
         };
       }}
@@ -221,6 +222,7 @@ function Revoke({ attestation, may }: { readonly attestation: Attestation; reado
       request={(form) => ({
         method: "POST",
         path: `/attestations/${attestation.id}/revoke`,
+        creates: true,
         body: { reason: textOf(form, "reason") },
       })}
     >
@@ -308,16 +310,18 @@ function Revocations() {
       kind: "actions",
       cell: ({ id, liftedAt }) =>
         liftedAt !== null ? null : (
-          <Action
+          <Action<Revocation, Revocation>
             label="Lift"
             title="Lift this revocation?"
             submit="Lift"
             tone="danger"
             small
             disabled={!isAdmin}
-            request={(form) => ({
+            reads={`/revocations/${id}`}
+            request={(form, unchanged) => ({
               method: "POST",
               path: `/revocations/${id}/lift`,
+              unchanged,
               body: { reason: textOf(form, "reason") },
             })}
           >
@@ -352,6 +356,7 @@ function Revocations() {
           request={(form) => ({
             method: "POST",
             path: "/revocations",
+            creates: true,
             body: { kind: textOf(form, "kind"), subject: textOf(form, "subject"), reason: textOf(form, "reason") },
           })}
         >

@@ -133,6 +133,7 @@ function Issue({
         return {
           method: "POST",
           path: `/clients/${client.id}/tokens`,
+          creates: true,
           body: {
             expiresAt: days === "" ? null : Date.now() + Number(days) * DAY_MS,
             ...(name === "" ? {} : { label: name }),

@@ -86,6 +86,7 @@ function CreateClient() {
       request={(form) => ({
         method: "POST",
         path: "/clients",
+        creates: true,
         body: {
           name: textOf(form, "name"),
           rpm: numberOf(form, "rpm"),

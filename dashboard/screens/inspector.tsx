@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { quoted } from "../api/curl.ts";
+import { curlOf } from "../api/curl.ts";
 import { type Exchange, exchange, type McpTool, messageOf } from "../api/mcp.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
 import { useAll } from "../api/query.ts";
@@ -288,13 +288,6 @@ function Result({ message }: { readonly message: Readonly<Record<string, unknown
 }
 
 function ExchangeView({ exchange: one }: { readonly exchange: Exchange }) {
-  const curl = [
-    `curl -sS ${quoted(one.url)}`,
-    '-H "Authorization: Bearer $SKILLGATE_TOKEN"',
-    "-H 'Content-Type: application/json'",
-    "-H 'Accept: application/json, text/event-stream'",
-    `-d ${quoted(one.request)}`,
-  ].join(" \\\n  ");
   return (
     <details class="card">
       <summary>
@@ -302,7 +295,7 @@ function ExchangeView({ exchange: one }: { readonly exchange: Exchange }) {
       </summary>
       <div class="section">
         <div class="actions">
-          <Copy text={curl} label="Copy as curl" />
+          <Copy text={() => curlOf(one.wire, "CLIENT_TOKEN")} label="Copy as curl" />
           <Copy text={one.request} label="Copy request" />
           <Copy text={one.response} label="Copy answer" />
         </div>

@@ -36,7 +36,7 @@ export function OperatorsScreen() {
             submit="Add"
             tone="primary"
             disabled={!isAdmin}
-            request={(form) => ({ method: "POST", path: "/operators", body: fieldsOf(form) })}
+            request={(form) => ({ method: "POST", path: "/operators", creates: true, body: fieldsOf(form) })}
           >
             <OperatorFields />
           </Action>
@@ -112,15 +112,21 @@ function operatorColumns(isAdmin: boolean, choose: (operator: Operator) => void)
           <button type="button" class="button small" onClick={() => choose(operator)}>
             Tokens
           </button>
-          <Action
+          <Action<Operator, Operator>
             label="Change"
             title={`Change ${operator.name}`}
             submit="Save"
             small
             disabled={!isAdmin}
-            request={(form) => ({ method: "PATCH", path: `/operators/${operator.id}`, body: fieldsOf(form) })}
+            reads={`/operators/${operator.id}`}
+            request={(form, unchanged) => ({
+              method: "PATCH",
+              path: `/operators/${operator.id}`,
+              unchanged,
+              body: fieldsOf(form),
+            })}
           >
-            <OperatorFields operator={operator} />
+            {(read: Operator) => <OperatorFields operator={read} />}
           </Action>
           <Suspend operator={operator} isAdmin={isAdmin} />
         </>
@@ -132,16 +138,18 @@ function operatorColumns(isAdmin: boolean, choose: (operator: Operator) => void)
 function Suspend({ operator, isAdmin }: { readonly operator: Operator; readonly isAdmin: boolean }) {
   const isActive = operator.status === "active";
   return (
-    <Action
+    <Action<Operator, Operator>
       label={isActive ? "Suspend" : "Resume"}
       title={`${isActive ? "Suspend" : "Resume"} ${operator.name}?`}
       submit={isActive ? "Suspend" : "Resume"}
       tone={isActive ? "danger" : "plain"}
       small
       disabled={!isAdmin}
-      request={() => ({
+      reads={`/operators/${operator.id}`}
+      request={(_form, unchanged) => ({
         method: "PATCH",
         path: `/operators/${operator.id}`,
+        unchanged,
         body: { status: isActive ? "suspended" : "active" },
       })}
     >
@@ -214,6 +222,7 @@ function Tokens({
             request={(form) => ({
               method: "POST",
               path,
+              creates: true,
               body: { expiresAt: Date.now() + Number(textOf(form, "days")) * DAY_MS },
             })}
             onDone={setIssued}

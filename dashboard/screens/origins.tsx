@@ -92,6 +92,7 @@ export function Propose() {
       request={(form) => ({
         method: "POST",
         path: "/origins",
+        creates: true,
         body: {
           origin: textOf(form, "origin"),
           ...(form.get("confirmServiceBinding") === "on" ? { confirmServiceBinding: true } : {}),

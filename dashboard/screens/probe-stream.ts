@@ -1,5 +1,5 @@
 import { ApiProblem } from "../api/problem.ts";
-import { send } from "../api/request.ts";
+import { type ApiRequest, send } from "../api/request.ts";
 import type { Probe } from "../api/types.ts";
 import { bytes } from "../ui/words.ts";
 
@@ -13,12 +13,14 @@ export interface ProbeStep {
 /** More steps than this are counted, not listed. */
 const MAX_STEPS = 2_000;
 
+/** The request of a probe whose progress is told. */
+export function probeRequest(originId: string): ApiRequest {
+  return { method: "POST", path: `/origins/${originId}/probe`, accept: "text/event-stream, application/json" };
+}
+
 /** Probes an origin and tells each fetch and hash as it happens. @throws ApiProblem. */
 export async function probeLive(originId: string, onStep: (step: ProbeStep) => void): Promise<Probe> {
-  const answer = await send(
-    { method: "POST", path: `/origins/${originId}/probe` },
-    { accept: "text/event-stream, application/json" },
-  );
+  const answer = await send(probeRequest(originId));
   if (!answer.headers.get("Content-Type")?.startsWith("text/event-stream")) return (await answer.json()) as Probe;
   let key = 0;
   for await (const { event, data } of readEvents(answer)) {

@@ -120,7 +120,7 @@ function End({
 }) {
   const isRevoke = step === "revoke";
   return (
-    <Action
+    <Action<Reviewer, Reviewer>
       label={isRevoke ? "Revoke" : "Retire"}
       title={`${isRevoke ? "Revoke" : "Retire"} ${reviewer.attester}?`}
       submit={isRevoke ? "Revoke" : "Retire"}
@@ -128,9 +128,11 @@ function End({
       small
       disabled={!isAdmin || (!isRevoke && reviewer.status !== "active")}
       {...(isRevoke ? { typed: reviewer.attester } : {})}
-      request={(form) => ({
+      reads={`/reviewers/${reviewer.id}`}
+      request={(form, unchanged) => ({
         method: "POST",
         path: `/reviewers/${reviewer.id}/${step}`,
+        unchanged,
         body: { reason: textOf(form, "reason") },
       })}
     >
@@ -155,6 +157,7 @@ function Register({ isAdmin }: { readonly isAdmin: boolean }) {
       request={(form) => ({
         method: "POST",
         path: "/reviewers",
+        creates: true,
         body: {
           attester: textOf(form, "attester"),
           key:
@@ -190,7 +193,13 @@ function ReviewerFields() {
         required
         placeholder={kind === "ed25519" ? "human:ada" : "sigstore:ada@example.org"}
         hint={
-          kind === "ed25519" ? "A type and a name, as it stands in the attestations." : "`sigstore:` and the identity."
+          kind === "ed25519" ? (
+            "A type and a name, as it stands in the attestations."
+          ) : (
+            <>
+              <code>sigstore:</code> and the identity.
+            </>
+          )
         }
       />
       {kind === "ed25519" ? (
@@ -198,7 +207,12 @@ function ReviewerFields() {
           label="Public key"
           name="key"
           required
-          hint="32 bytes in base64: what `skillgate attest keygen` prints after the equals sign, or a key of a browser."
+          hint={
+            <>
+              32 bytes in base64: what <code>skillgate attest keygen</code> prints after the equals sign, or a key of a
+              browser.
+            </>
+          }
         />
       ) : (
         <>
@@ -286,6 +300,7 @@ function BrowserKeys({ isAdmin }: { readonly isAdmin: boolean }) {
                     request={() => ({
                       method: "POST",
                       path: "/reviewers",
+                      creates: true,
                       body: { attester: key.attester, key: { kind: "ed25519", publicKey: key.publicKey } },
                     })}
                   >

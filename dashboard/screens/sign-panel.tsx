@@ -48,7 +48,7 @@ export function SignPanel({ origin, version }: { readonly origin: string; readon
               if (key === undefined) throw new Error("Choose a key.");
               const claim = claimOf(origin, version.name, version.toolSha256, textOf(form, "validUntil"));
               const entry = await signEntry(claim, key, textOf(form, "note") || null);
-              return { method: "POST", path: "/attestations", body: [entry] };
+              return { method: "POST", path: "/attestations", creates: true, body: [entry] };
             }}
             onDone={done}
           >
@@ -116,7 +116,12 @@ export function PasteAttestation({
       title="Store attestations"
       submit="Store"
       disabled={!may}
-      request={(form) => ({ method: "POST", path: "/attestations", body: parsed(textOf(form, "entries")) })}
+      request={(form) => ({
+        method: "POST",
+        path: "/attestations",
+        creates: true,
+        body: parsed(textOf(form, "entries")),
+      })}
       onDone={onDone}
     >
       <TextArea

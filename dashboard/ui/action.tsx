@@ -1,25 +1,28 @@
 import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { curlOf } from "../api/curl.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
-import { type ApiRequest, announceChange, change } from "../api/request.ts";
+import { type ApiRequest, announceChange, change, get, keyed, wireOf } from "../api/request.ts";
+import { Visible } from "../text/visible.tsx";
 import { FormProblem } from "./form.tsx";
-import { Copy, ProblemNote } from "./parts.tsx";
+import { Copy, Loading, ProblemNote } from "./parts.tsx";
 
-export interface ActionProps<Answer> {
+export interface ActionProps<Answer, Row> {
   /** On the button that opens the dialog. */
   readonly label: string;
   readonly title: string;
   /** On the button that does it. */
   readonly submit: string;
-  readonly request: (form: FormData) => ApiRequest | Promise<ApiRequest>;
+  /** The row that the dialog is about, read when it opens: for rows of a list, which have no `ETag` of their own there. */
+  readonly reads?: string;
+  readonly request: (form: FormData, row: Row) => ApiRequest | Promise<ApiRequest>;
   /** What has to be typed before it can be done, for what cannot be taken back. */
   readonly typed?: string;
   readonly tone?: "plain" | "primary" | "danger";
   readonly small?: boolean;
   readonly disabled?: boolean;
   readonly onDone?: (answer: Answer) => void;
-  readonly children?: ComponentChildren;
+  readonly children?: ComponentChildren | ((row: Row) => ComponentChildren);
 }
 
 /** Refusals that the dialog, which stays as it was opened, can only meet again. */
@@ -29,8 +32,8 @@ const OVERTAKEN: ReadonlySet<string> = new Set(["probe_changed", "precondition_f
  * A button, the question whether that is meant, and the request. The dialog asks, and the request says, what stood on the screen when it
  * was opened, whatever is read meanwhile. A refusal stays in the dialog with its sentence.
  */
-export function Action<Answer = unknown>(props: ActionProps<Answer>) {
-  const [opened, open] = useState<ActionProps<Answer> | null>(null);
+export function Action<Answer = unknown, Row = undefined>(props: ActionProps<Answer, Row>) {
+  const [opened, open] = useState<ActionProps<Answer, Row> | null>(null);
   const { label, tone = "plain", small = false, disabled = false } = props;
   return (
     <>
@@ -47,15 +50,33 @@ export function Action<Answer = unknown>(props: ActionProps<Answer>) {
   );
 }
 
-function ActionDialog<Answer>(props: ActionProps<Answer> & { readonly onClose: () => void }) {
-  const { title, submit, request, typed, tone = "plain", onDone, onClose, children } = props;
+function ActionDialog<Answer, Row>(props: ActionProps<Answer, Row> & { readonly onClose: () => void }) {
+  const { title, submit, reads, request, typed, tone = "plain", onDone, onClose, children } = props;
   const form = useRef<HTMLFormElement>(null);
+  const [row, setRow] = useState<Row | undefined>(undefined);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [word, setWord] = useState("");
   const [curl, setCurl] = useState<string | null>(null);
+  const made = useRef<{ readonly from: string; readonly request: ApiRequest } | null>(null);
+  const isRead = reads === undefined || row !== undefined;
 
-  const asked = async () => request(new FormData(form.current ?? undefined));
+  useEffect(() => {
+    if (reads === undefined) return;
+    const controller = new AbortController();
+    get<Row>(reads, controller.signal).then(setRow, (error) => {
+      if (!controller.signal.aborted) setProblem(toProblem(error));
+    });
+    return () => controller.abort();
+  }, [reads]);
+
+  /** One request for what the form says, however often it is shown or sent. */
+  const asked = async () => {
+    const filled = new FormData(form.current ?? undefined);
+    const from = JSON.stringify([...filled]);
+    if (made.current?.from !== from) made.current = { from, request: keyed(await request(filled, row as Row)) };
+    return made.current.request;
+  };
   const act = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -73,7 +94,7 @@ function ActionDialog<Answer>(props: ActionProps<Answer> & { readonly onClose: (
   };
   const showCurl = async () => {
     try {
-      setCurl(curlOf(await asked()));
+      setCurl(curlOf(wireOf(await asked()), "ADMIN"));
     } catch (error) {
       setProblem(toProblem(error));
     }
@@ -81,7 +102,13 @@ function ActionDialog<Answer>(props: ActionProps<Answer> & { readonly onClose: (
   return (
     <Dialog title={title} onClose={onClose}>
       <form ref={form} onSubmit={act}>
-        <FormProblem.Provider value={problem}>{children}</FormProblem.Provider>
+        {isRead ? (
+          <FormProblem.Provider value={problem}>
+            {typeof children === "function" ? children(row as Row) : children}
+          </FormProblem.Provider>
+        ) : (
+          problem === null && <Loading />
+        )}
         {typed !== undefined && (
           <div class="field">
             <label for="typed-confirmation">
@@ -108,7 +135,7 @@ function ActionDialog<Answer>(props: ActionProps<Answer> & { readonly onClose: (
           </div>
         )}
         <div class="dialog-actions">
-          <button type="button" class="button quiet" onClick={showCurl}>
+          <button type="button" class="button quiet" disabled={!isRead} onClick={showCurl}>
             Show as curl
           </button>
           <span class="spring" />
@@ -118,7 +145,7 @@ function ActionDialog<Answer>(props: ActionProps<Answer> & { readonly onClose: (
           <button
             type="submit"
             class={`button ${tone === "danger" ? "danger" : "primary"}`}
-            disabled={isBusy || (typed !== undefined && word !== typed)}
+            disabled={isBusy || !isRead || (typed !== undefined && word !== typed)}
           >
             {isBusy ? "Working…" : submit}
           </button>
@@ -158,13 +185,16 @@ export function Dialog({
         onClose();
       }}
     >
-      <h2 id={id}>{title}</h2>
+      <h2 id={id}>
+        <Visible text={title} most={300} />
+      </h2>
       {children}
     </dialog>
   );
 }
 
-/** The request that shows what a screen shows, as a command. */
-export function CurlOf({ path }: { readonly path: string }) {
-  return <Copy label="Copy as curl" text={() => curlOf({ method: "GET", path })} />;
+/** The request that shows what a screen shows, or that a button of it makes, as a command. */
+export function CurlOf(props: { readonly path: string } | { readonly request: () => ApiRequest }) {
+  const request = () => ("path" in props ? { method: "GET" as const, path: props.path } : props.request());
+  return <Copy label="Copy as curl" text={() => curlOf(wireOf(request()), "ADMIN")} />;
 }

@@ -1,7 +1,16 @@
 import { createHash } from "node:crypto";
 import type { Page, Response } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { barriers, type Console, HAS_CHROMIUM, SKIPPED, startConsole, type Visitor } from "./console-page.ts";
+import {
+  ADMIN_TOKEN,
+  barriers,
+  type Console,
+  HAS_CHROMIUM,
+  SKIPPED,
+  startConsole,
+  type Visitor,
+} from "./console-page.ts";
+import { requestOfBrowser, requestOfCommand } from "./curl-command.ts";
 import { skill, startTestPublisher, type TestPublisher, toolFile } from "./test-publisher.ts";
 
 const ADD = `registerTool({
@@ -48,8 +57,21 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
 
   const button = (name: string | RegExp) => page.getByRole("button", { name, exact: typeof name === "string" });
   const dialog = () => page.getByRole("dialog");
+  /** Does what a dialog asks about. Where it shows its request as curl, that is the request which the browser then makes. */
+  const submit = async (name: string) => {
+    const act = dialog().getByRole("button", { name, exact: true });
+    if ((await button("Show as curl").count()) === 0) return act.click();
+    await button("Show as curl").click();
+    const command = (await dialog().locator(".curl pre").textContent()) ?? "";
+    await isTheRequest(command, () => act.click());
+  };
+  const isTheRequest = async (command: string, act: () => Promise<void>) => {
+    const sent = page.waitForRequest((request) => request.method() !== "GET");
+    await act();
+    expect(await requestOfBrowser(await sent)).toEqual(requestOfCommand(command));
+  };
   const confirm = async (name: string) => {
-    await dialog().getByRole("button", { name, exact: true }).click();
+    await submit(name);
     await dialog().waitFor({ state: "detached" });
   };
 
@@ -111,8 +133,6 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     await dialog().getByRole("button", { name: "Propose", exact: true }).click();
     await dialog().getByRole("alert").getByText("bad_origin").waitFor();
     await dialog().getByLabel("Address of the publisher").fill(publisher.origin);
-    await button("Show as curl").click();
-    expect(await dialog().locator("pre").textContent()).toContain(`-d '{"origin":"${publisher.origin}"}'`);
     await confirm("Propose");
     await page.getByRole("heading", { name: publisher.origin }).waitFor();
     originPath = new URL(page.url()).pathname.slice("/admin".length);
@@ -156,17 +176,39 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     await page.getByRole("heading", { name: "In service" }).waitFor();
   });
 
-  it("creates a client and shows its token once, with configuration that works", async () => {
+  it("loses nothing that was typed when the session ends, and goes on with the proof of a newer sign-in", async () => {
     await visitor.goTo("/clients");
     await button("Create a client").click();
     await dialog().getByLabel("Name").fill("Support desk");
     await dialog().getByLabel("Origins").selectOption("all");
+    await visitor.context.clearCookies();
+    await submit("Create");
+    const over = page.getByRole("dialog", { name: "Sign in again" });
+    await over.getByText("Your session has ended.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    expect(await barriers(page)).toEqual([]);
+    await over.getByLabel("Operator token").fill(ADMIN_TOKEN);
+    await over.getByRole("button", { name: "Sign in" }).click();
+    await over.waitFor({ state: "detached" });
+    expect(await dialog().getByLabel("Name").inputValue()).toBe("Support desk");
+    // As another tab does, whose sign-in replaces the cookie of both.
+    const status = await page.evaluate(async (token) => {
+      const headers = { "Content-Type": "application/json" };
+      const body = JSON.stringify({ token });
+      return (await fetch("/admin/api/v1/session", { method: "POST", headers, body })).status;
+    }, ADMIN_TOKEN);
+    expect(status).toBe(201);
     await confirm("Create");
     await page.getByRole("heading", { name: "Support desk" }).waitFor();
     clientPath = new URL(page.url()).pathname.slice("/admin".length);
+  });
+
+  it("shows a client's token once, with configuration that works", async () => {
+    await visitor.goTo(clientPath);
     await button("Issue a token").click();
     await dialog().getByLabel("Label").fill("the first");
-    await dialog().getByRole("button", { name: "Issue", exact: true }).click();
+    await submit("Issue");
     await page.getByRole("heading", { name: "The new token" }).waitFor();
     token = (await dialog().locator("pre").first().textContent()) ?? "";
     await dialog().getByText("Cursor, .cursor/mcp.json").click();
@@ -179,7 +221,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
   it("rotates the token: both work, until the old one is revoked", async () => {
     await button("Rotate").click();
     await dialog().getByLabel("Label").fill("the second");
-    await dialog().getByRole("button", { name: "Issue", exact: true }).click();
+    await submit("Issue");
     await page.getByRole("heading", { name: "The new token" }).waitFor();
     const second = (await dialog().locator("pre").first().textContent()) ?? "";
     await confirm("I have copied it");

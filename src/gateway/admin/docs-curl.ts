@@ -2,7 +2,7 @@ import type { Operation, Schema } from "./docs-page.ts";
 
 const MAX_DEPTH = 6;
 
-/** A command to paste: `$API` is the API's address, `$TOKEN` an operator's token, and what stands in braces is to be filled in. */
+/** A command to paste: `$API` is the API's address, `$ADMIN` an operator's token, and what stands in braces is to be filled in. */
 export function curlOf(
   method: string,
   path: string,
@@ -18,7 +18,7 @@ export function curlOf(
   if (method !== "get") words.push(`-X ${method.toUpperCase()}`);
   words.push(`"$API${path}${asked.length === 0 ? "" : `?${asked.join("&")}`}"`);
   // An operation of its own security is open to everybody.
-  if (security === undefined) words.push('-H "Authorization: Bearer $TOKEN"');
+  if (security === undefined) words.push('-H "Authorization: Bearer $ADMIN"');
   const schema = requestBody?.content["application/json"]?.schema;
   if (schema !== undefined) {
     const text = JSON.stringify(sampleOf(schema, schemas, 0)).replaceAll("'", "'\\''");

@@ -78,7 +78,7 @@ export function docsPage(document: OpenApiDocument) {
 ${(document.info.description ?? "").split("\n\n").map((text) => html`<p>${prose(text)}</p>`)}
 <p>The commands below want two variables, the gateway's address and a token:</p>
 <pre>API=https://gate.example${document.servers?.[0]?.url ?? ""}
-TOKEN=sgo_…</pre>
+ADMIN=sgo_…</pre>
 <p>The same as <a href="openapi.json">OpenAPI 3.1</a>.</p>
 <nav aria-label="Routes">
 ${[...byTag].map(

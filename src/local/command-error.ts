@@ -15,6 +15,7 @@ export type CommandErrorCode =
   | "discovery_failed"
   | "no_skills"
   | "no_token"
+  | "port_taken"
   | "gateway_unreachable"
   | "gateway_refused";
 
@@ -31,6 +32,7 @@ const USAGE: ReadonlySet<CommandErrorCode> = new Set([
   "key_exposed",
   "unknown_skill",
   "no_token",
+  "port_taken",
 ]);
 
 /** An expected failure of a command; `message` is one English sentence for the person at the terminal. */

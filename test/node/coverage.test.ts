@@ -42,6 +42,7 @@ const OTHER_FAULTS = [
   "10.2-attest",
   "10.2-validate",
   "10.2-attestation-header",
+  "10.2-serve",
 ];
 
 /** What that gateway once had and mended, as far as these parts could have it. */
@@ -70,17 +71,16 @@ const MENDED_FAULTS = [
   "10.4-fa5eda3",
   "10.4-555416d",
   "10.4-b283e85",
+  "10.4-2732ed5",
 ];
 
 /** Known faults without a test of their own here, and why. One that gets its test must leave this list. */
 const NOT_YET: Readonly<Record<string, string>> = {
   "10.2-lock": "needs the lock file of the local runtime",
-  "10.2-serve": "needs the local runtime's --serve",
   "10.2-local-runtime": "needs the local runtime: its canonical origin, help and end",
   "10.4-T7": "there is no interrupt deadline: gas is set before the first instruction of the prelude",
   "10.4-T37": "there is no such setting: clients are rows, and a setting that is not understood is bad_setting",
   "10.4-33d71a7": "no deadline switches gas off: 10.4-T12B runs with the longest one that may be set",
-  "10.4-2732ed5": "needs the local runtime's --serve",
   "10.4-b77fe77": "needs the local runtime",
   "10.4-08abf77": "needs the local runtime; the gateway answers 502 discovery_failed with the reason",
   "10.4-ee6988c": "needs the browser runtime",

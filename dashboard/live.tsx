@@ -6,7 +6,7 @@ type Way = "connecting" | "streaming" | "polling";
 
 /** Where no stream is to be had, the screens are read anew so often, while somebody looks at them. */
 const POLL_MS = 15_000;
-/** A stream that fails is tried again after so long; meanwhile the console polls. */
+/** A stream that was refused, or gave way to another tab's, is tried again after so long; meanwhile the console polls. */
 const RETRY_MS = 30_000;
 const EVENTS = ["audit", "discovery", "usage", "reset"];
 
@@ -16,21 +16,42 @@ export function LiveUpdates() {
   useEffect(() => {
     let source: EventSource | undefined;
     let retry: ReturnType<typeof setTimeout> | undefined;
+    const isSeen = () => document.visibilityState === "visible";
     const poll = setInterval(() => {
-      if (source?.readyState !== EventSource.OPEN && document.visibilityState === "visible") announceChange();
+      if (source?.readyState !== EventSource.OPEN && isSeen()) announceChange();
     }, POLL_MS);
-    const follow = () => {
+    const follow = (isFirst: boolean) => {
       source = new EventSource(`${API}/events`);
-      source.onopen = () => setWay("streaming");
+      source.onopen = () => {
+        setWay("streaming");
+        if (!isFirst) announceChange();
+      };
       for (const name of EVENTS) source.addEventListener(name, announceChange);
+      source.addEventListener("displaced", () => {
+        source?.close();
+        rest();
+      });
       source.onerror = () => {
         setWay("polling");
         // While it is connecting the browser tries by itself; closed means that the gateway refused.
-        if (source?.readyState === EventSource.CLOSED) retry = setTimeout(follow, RETRY_MS);
+        if (source?.readyState === EventSource.CLOSED) rest();
       };
     };
-    follow();
+    const rest = () => {
+      setWay("polling");
+      clearTimeout(retry);
+      retry = setTimeout(resume, RETRY_MS);
+    };
+    // A tab that nobody looks at takes no stream from another one.
+    const resume = () => {
+      if (source?.readyState !== EventSource.CLOSED || !isSeen()) return;
+      clearTimeout(retry);
+      follow(false);
+    };
+    document.addEventListener("visibilitychange", resume);
+    follow(true);
     return () => {
+      document.removeEventListener("visibilitychange", resume);
       source?.close();
       clearTimeout(retry);
       clearInterval(poll);

@@ -2,7 +2,6 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { KEPT_EVENTS, MAX_STREAMS } from "../live/live-event.ts";
 import { openLiveStream } from "../live/live-feed.ts";
 import type { AdminEnv } from "./environment.ts";
-import { Problem } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
 import { problems } from "./shapes.ts";
 
@@ -12,7 +11,7 @@ const open = adminRoute({
   path: "/events",
   tags: ["live"],
   summary: "What happens, as it happens",
-  description: `Server-sent events: \`audit\` (seq, at, actor, action, subject), \`discovery\` (origin, at, and how it ended, where that is not as before), \`usage\` (at, calls, errors: there is more to read at /usage), \`ready\` (everything missed was sent), \`reset\` (too much was missed: look at everything again). A stream ends after five minutes; \`Last-Event-ID\` goes on with the next one, as browsers do by themselves, from the last ${KEPT_EVENTS} events. At most ${MAX_STREAMS} streams an operator at once: then \`rate_limited\`. Without a stream, poll.`,
+  description: `Server-sent events: \`audit\` (seq, at, actor, action, subject), \`discovery\` (origin, at, and how it ended, where that is not as before), \`usage\` (at, calls, errors: there is more to read at /usage), \`ready\` (everything missed was sent), \`reset\` (too much was missed: look at everything again). A stream ends after five minutes; \`Last-Event-ID\` goes on with the next one, as browsers do by themselves, from the last ${KEPT_EVENTS} events. At most ${MAX_STREAMS} streams an operator at once: with the next one the oldest ends with \`displaced\`, and should be opened again after half a minute, not at once.`,
   responses: {
     200: { description: "The stream.", content: { "text/event-stream": { schema: z.string() } } },
     ...problems,
@@ -22,12 +21,6 @@ const open = adminRoute({
 export function addEventRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(open, async (c) => {
     const answer = await openLiveStream(c.env, c.get("signedIn").actor, c.req.header("Last-Event-ID") ?? null);
-    if (answer.status === 429) {
-      throw new Problem("rate_limited", {
-        detail: `This operator has ${MAX_STREAMS} streams open already.`,
-        headers: { "Retry-After": "30" },
-      });
-    }
     return new Response(answer.body, answer);
   });
 }

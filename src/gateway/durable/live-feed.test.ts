@@ -15,6 +15,8 @@ interface ServerEvent {
   readonly id: string;
   readonly event: string;
   readonly data: { readonly calls?: number };
+  /** When a browser opens the next stream, milliseconds. */
+  readonly retry: string | undefined;
 }
 
 /** A stream as a browser reads it. */
@@ -39,7 +41,7 @@ async function open(actor = crypto.randomUUID(), lastEventId: string | null = nu
           const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
           const event = field("event");
           if (event === undefined) continue;
-          return { id: field("id") ?? "", event, data: JSON.parse(field("data") ?? "{}") };
+          return { id: field("id") ?? "", event, data: JSON.parse(field("data") ?? "{}"), retry: field("retry") };
         }
         const chunk = await reader?.read();
         if (chunk === undefined || chunk.done) return null;
@@ -129,20 +131,28 @@ describe("the live feed", () => {
     await late.close();
   });
 
-  it("[budget:live-streams] gives one operator 4 streams at once, and another one its own", async () => {
+  it("[budget:live-streams] gives one operator 4 streams at once: the fifth ends the oldest, which is not to come back at once", async () => {
+    const streams = [await open("bob")];
+    for (let i = 0; i < MAX_STREAMS; i++) streams.push(await open("ada"));
+    for (const stream of streams) expect((await stream.next())?.retry).toBe("2000");
+    const newest = await open("ada");
+    await newest.next();
+    const [oldest] = streams.splice(1, 1);
+    expect(await oldest?.next()).toMatchObject({ event: "displaced", data: {}, retry: "30000" });
+    expect(await oldest?.next()).toBeNull();
+    await publish(1);
+    for (const stream of [...streams, newest])
+      expect((await stream.next())?.data).toEqual({ at: 1, calls: 1, errors: 0 });
+  });
+
+  it("gives the place of a reader that has gone to the next one, and ends nobody's stream for it", async () => {
     const streams = [];
     for (let i = 0; i < MAX_STREAMS; i++) streams.push(await open("ada"));
-    expect((await open("ada")).status).toBe(429);
-    const bob = await open("bob");
-    expect(bob.status).toBe(200);
-    await bob.close();
-    await streams[0]?.close();
-    await vi.waitFor(async () => {
-      const again = await open("ada");
-      await again.close();
-      expect(again.status).toBe(200);
-    });
-    for (const stream of streams.slice(1)) await stream.close();
+    for (const stream of streams) await stream.next();
+    await streams.pop()?.close();
+    await open("ada");
+    await publish(1);
+    for (const stream of streams) expect((await stream.next())?.event).toBe("usage");
   });
 
   it("[budget:live-stream] ends a stream after five minutes, with something to read every 15 seconds till then", async () => {

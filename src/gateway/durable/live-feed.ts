@@ -5,10 +5,13 @@ import type { AuditAction } from "../registry/audit.ts";
 
 /** So often something is sent, so that nobody on the way takes the stream for dead. */
 const HEARTBEAT_MS = 15_000;
+const HEARTBEAT = ": \n\n";
 /** Bytes that may wait for a slow reader; past them its stream ends, and the next one goes on from what is kept. */
 const WAITING_BYTES = 256 * 1_024;
 /** A browser opens the next stream after this long, milliseconds. */
 const RETRY_MS = 2_000;
+/** The same after its stream gave way to a newer one: at once, it would push that one's neighbour out, and so on round and round. */
+const DISPLACED_RETRY_MS = 30_000;
 const HEADERS = { "Content-Type": "text/event-stream", "Cache-Control": "no-store" };
 
 /** After these somebody may be signed in no more: every stream ends, and whoever opens the next one is judged anew. */
@@ -63,9 +66,7 @@ export class LiveFeed extends DurableObject<Env> {
   /** Opens a stream for the operator named in `?actor=`. Only the gateway itself can ask; it has checked who that is. */
   override async fetch(request: Request): Promise<Response> {
     const actor = new URL(request.url).searchParams.get("actor") ?? "";
-    if ([...this.#streams].filter((stream) => stream.actor === actor).length >= MAX_STREAMS) {
-      return new Response(null, { status: 429 });
-    }
+    this.#makeRoom(actor);
     const begin = this.#beginning(request.headers.get("Last-Event-ID"));
     let opened: Stream | undefined;
     const body = new ReadableStream<Uint8Array>(
@@ -81,6 +82,20 @@ export class LiveFeed extends DurableObject<Env> {
       new ByteLengthQueuingStrategy({ highWaterMark: WAITING_BYTES }),
     );
     return new Response(body, { headers: HEADERS });
+  }
+
+  /**
+   * Ends the oldest stream of an operator who has as many as one may have. That a reader is gone is found when something is written to it: here
+   * also, so that a page that is loaded again and again leaves no more than one place behind that nobody reads.
+   */
+  #makeRoom(actor: string): void {
+    const open = [...this.#streams].filter((stream) => stream.actor === actor);
+    const [oldest] = open;
+    if (oldest !== undefined && open.length >= MAX_STREAMS) {
+      this.#send(oldest, `retry: ${DISPLACED_RETRY_MS}\nevent: displaced\ndata: {}\n\n`);
+      this.#end(oldest);
+    }
+    for (const stream of open) if (this.#streams.has(stream)) this.#send(stream, HEARTBEAT);
   }
 
   /** What a stream starts with: what its reader missed, or that it must look at everything again. */
@@ -114,7 +129,7 @@ export class LiveFeed extends DurableObject<Env> {
   }
 
   #beat(): void {
-    for (const stream of this.#streams) this.#send(stream, ": \n\n");
+    for (const stream of this.#streams) this.#send(stream, HEARTBEAT);
   }
 
   #end(stream: Stream): void {

@@ -2,7 +2,7 @@ import type { DiscoveryOutcome } from "../durable/discovery-history.ts";
 
 /** Events kept for streams that go on after a pause. */
 export const KEPT_EVENTS = 500;
-/** Streams of one operator at once. */
+/** Streams of one operator at once; with the next one the oldest ends. */
 export const MAX_STREAMS = 4;
 /** A stream ends after this long; whoever still watches opens another one, which goes on where it ended. */
 export const STREAM_MS = 5 * 60_000;

@@ -16,7 +16,7 @@ export async function publishLive(env: Env, event: LiveEvent): Promise<void> {
 }
 
 /**
- * Opens an operator's stream: 200 with `text/event-stream`, or 429 where it has as many as it may.
+ * Opens an operator's stream: 200 with `text/event-stream`. Whoever has as many as one may have loses the oldest one.
  *
  * @param lastEventId of the stream before, to go on after it; `null`: from now.
  */

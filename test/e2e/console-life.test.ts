@@ -296,8 +296,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
       .getByRole("row", { name: /add.*approved changed/ })
       .getByRole("link", { name: "add" })
       .click();
-    const [first] = await page.getByRole("navigation", { name: "Versions" }).getByRole("link").allTextContents();
-    expect(first).toMatch(/^addapproved changed/);
+    const first = page.getByRole("navigation", { name: "Versions" }).getByRole("link").first();
+    expect(await first.textContent()).toMatch(/^addapproved changed/);
     await page.getByText("Its description and its version changed since it was approved.").waitFor();
     const now = page.getByRole("region", { name: "As the publisher has it now" });
     const approved = page.getByRole("region", { name: "As it was approved" });
@@ -407,6 +407,21 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     await page.getByText("Its publisher gave up.").waitFor();
     await page.reload();
     await page.getByText("Its publisher gave up.").waitFor();
+  });
+
+  it("follows live in a fifth tab too: the first one polls until somebody looks at it again", async () => {
+    const live = (tab: Page) => tab.locator("p.live.streaming").waitFor();
+    await visitor.goTo("/");
+    await live(page);
+    for (let tab = 2; tab <= 5; tab++) {
+      const other = await visitor.context.newPage();
+      await other.goto(`${gateway.url}/admin/`);
+      await live(other);
+    }
+    await page.locator("p.live.polling").waitFor();
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await live(page);
+    for (const other of visitor.context.pages()) if (other !== page) await other.close();
   });
 
   it("signs out, and leaves nothing that lets anybody in", async () => {

@@ -203,3 +203,26 @@ describe("the gateway", () => {
     expect(hello.body?.result).toMatchObject({ serverInfo: { name: "skillgate" } });
   });
 });
+
+describe("a live stream of an operator", () => {
+  it("does not end for others that nobody reads any more", async () => {
+    const open = (signal: AbortSignal) =>
+      fetch(`${stack.url}/admin/api/v1/events`, { headers: { Authorization: `Bearer ${stack.adminToken}` }, signal });
+    const watching = new AbortController();
+    const watched = await open(watching.signal);
+    for (let load = 0; load < 10; load++) {
+      const page = new AbortController();
+      const stream = await open(page.signal);
+      await stream.body?.getReader().read();
+      page.abort();
+    }
+    await admin.createClient("seen");
+    let text = "";
+    for await (const chunk of watched.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      if (text.includes("client.create")) break;
+    }
+    expect(text).toContain("client.create");
+    expect(text).not.toContain("displaced");
+  });
+});

@@ -32,6 +32,10 @@ function row(hour: number, fields: { clientId?: string; originId?: string; tool?
   return { hour, clientId, originId, tool, calls, gas: calls * 10, errors: new Map([["timeout", 1]]), buckets };
 }
 
+/** As one isolate writes it down. */
+const add = (rows: readonly ReturnType<typeof row>[], flush: string = crypto.randomUUID()) =>
+  addUsage(registry, { id: flush, rows }, Date.now());
+
 describe("usage", () => {
   it("counts tool calls and refusals of known clients by client, origin, tool and hour, and nothing of what they said", async () => {
     const { origin, id: originId } = await addOrigin();
@@ -63,8 +67,8 @@ describe("usage", () => {
   });
 
   it("sums what several isolates write of the same hour", async () => {
-    await addUsage(registry, [row(10), row(11)]);
-    await addUsage(registry, [row(10, { calls: 4 })]);
+    await add([row(10), row(11)]);
+    await add([row(10, { calls: 4 })]);
     const { items } = await usage(`by=hour&from=0&to=${20 * HOUR_MS}`);
     expect(items).toMatchObject([
       { hour: 10 * HOUR_MS, calls: 5, gas: 50, errors: { timeout: 2 }, p50Ms: 3.5 },
@@ -74,10 +78,7 @@ describe("usage", () => {
 
   it("is filtered, comes with most calls first, and in pages", async () => {
     const clients = ["a", "b", "c", "d"].map((letter) => id("cli", letter));
-    await addUsage(
-      registry,
-      clients.map((clientId, i) => row(10, { clientId, calls: i < 2 ? 7 : i, tool: `t${i % 2}` })),
-    );
+    await add(clients.map((clientId, i) => row(10, { clientId, calls: i < 2 ? 7 : i, tool: `t${i % 2}` })));
     const range = `from=0&to=${20 * HOUR_MS}`;
     const first = await usage(`by=client&limit=3&${range}`);
     expect(first.items.map((item: { clientId: string; calls: number }) => [item.clientId, item.calls])).toEqual([
@@ -138,6 +139,32 @@ describe("usage", () => {
     expect((await usage("by=client")).items).toMatchObject([{ clientId, calls: 2 }]);
   });
 
+  it("is counted once where the database was late to say that it was written", async () => {
+    await add([row(10)], "flush-1");
+    await add([row(10)], "flush-1");
+    await add([row(10)], "flush-2");
+    expect((await usage(`from=0&to=${20 * HOUR_MS}`)).items).toMatchObject([{ calls: 2, errors: { timeout: 2 } }]);
+
+    // The database writes, and the answer is lost.
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const { origin } = await addOrigin();
+    const { token } = await addClient();
+    for (let call = 0; call < 2; call++) await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 1 });
+    const losing = new Proxy(env.DB, {
+      get(database, member) {
+        if (member !== "batch") return Reflect.get(database, member).bind(database);
+        return async (statements: D1PreparedStatement[]) => {
+          await database.batch(statements);
+          throw new Error("Network connection lost.");
+        };
+      },
+    });
+    await flushUsage({ ...env, DB: losing });
+    expect(warn).toHaveBeenCalled();
+    warn.mockRestore();
+    expect((await usage("")).items).toMatchObject([{ calls: 2 }]);
+  });
+
   it("goes to Analytics Engine, too, where that is bound", async () => {
     const points: unknown[] = [];
     const { origin, id: originId } = await addOrigin();
@@ -158,8 +185,8 @@ describe("usage", () => {
     const now = 1_800_000_000_000;
     const oldest = Math.floor((now - USAGE_KEPT_MS) / HOUR_MS);
     const old = Array.from({ length: 2_500 }, (_, i) => row(oldest - 1, { tool: `t${i}` }));
-    await addUsage(registry, [...old.slice(0, 1_500), row(oldest)]);
-    await addUsage(registry, old.slice(1_500));
+    await add([...old.slice(0, 1_500), row(oldest)]);
+    await add(old.slice(1_500));
     expect(await removeOldUsage(registry, now)).toBe(5_000);
     expect((await env.DB.prepare("SELECT hour FROM usage_hourly").all()).results).toEqual([{ hour: oldest }]);
   });

@@ -1,10 +1,11 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { attestationEntry } from "../../core/attestation/attestation.ts";
-import { isCalendarDate } from "../../core/attestation/calendar-date.ts";
+import { calendarDateOf, isCalendarDate } from "../../core/attestation/calendar-date.ts";
 import { publishableAttestations } from "../../core/attestation/sign.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import { type CanonicalOrigin, parseOrigin } from "../../core/origin.ts";
 import {
+  ATTESTATION_STATES,
   attestationsOf,
   type ExpiryKey,
   getAttestation,
@@ -36,6 +37,7 @@ import {
   queryWord,
   Reason,
   RevocationId,
+  row,
 } from "./shapes.ts";
 
 const Entry = z.record(z.string(), z.any()).openapi({
@@ -77,10 +79,12 @@ const OriginParameter = z
   .string({ error: "must be given once" })
   .openapi({ param: { name: "origin", in: "query" }, example: "https://publisher.example" });
 const DAY_SENTENCE = "must be a day such as 2026-12-31";
-const Day = z
-  .string({ error: DAY_SENTENCE })
-  .refine(isCalendarDate, { error: DAY_SENTENCE })
-  .openapi({ description: "Only those whose last day is an earlier one." });
+const queryDay = (name: string, description: string) =>
+  z
+    .string({ error: DAY_SENTENCE })
+    .refine(isCalendarDate, { error: DAY_SENTENCE })
+    .optional()
+    .openapi({ param: { name, in: "query" }, example: "2026-12-31", description });
 const ofAttestation = z.object({ id: Hash.openapi({ param: { name: "id", in: "path" } }) });
 const tags = ["attestations"];
 
@@ -111,7 +115,10 @@ const list = adminRoute({
       origin: OriginParameter.optional(),
       toolSha256: Hash.optional().openapi({ param: { name: "toolSha256", in: "query" } }),
       attester: queryText("attester", 1_200, "As entries name it: `human:ada`."),
-      expiresBefore: Day.optional().openapi({ param: { name: "expiresBefore", in: "query" }, example: "2026-12-31" }),
+      state: queryWord("state", ATTESTATION_STATES, "Today. One that is revoked is not said to be expired."),
+      revoked: queryWord("revoked", ["true", "false"], "Whether a revocation of it is in force."),
+      expiresFrom: queryDay("expiresFrom", "Only those whose last day is this one or a later one."),
+      expiresBefore: queryDay("expiresBefore", "Only those whose last day is an earlier one."),
       sort: queryWord("sort", ["stored", "expiry"], "expiry: the ones that expire first. Left out: stored."),
     }),
   },
@@ -137,7 +144,7 @@ const read = adminRoute({
   tags,
   summary: "Read a stored attestation, and how it counts today",
   request: { params: ofAttestation },
-  responses: { 200: json("The attestation.", JudgedAttestation), ...problems },
+  responses: { 200: row("The attestation.", JudgedAttestation), ...problems },
 });
 
 const revoke = adminRoute({
@@ -150,7 +157,7 @@ const revoke = adminRoute({
   description:
     "Wherever the same one comes from, it counts for nothing; so does every other Sigstore bundle of its attester about the same five values. One that only a publisher ships is revoked by its id at `/revocations`. In force within 5 seconds. Problems: `bad_request`, `not_found`, `already_exists`.",
   request: { params: ofAttestation, body: body(z.strictObject({ reason: Reason })) },
-  responses: { 201: json("The revocation.", RevocationBody), ...problems },
+  responses: { 201: row("The revocation.", RevocationBody), ...problems },
 });
 
 export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
@@ -161,8 +168,13 @@ export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
     return recorded(c, record, (results) => ({ results: [...results] }));
   });
   app.openapi(list, async (c) => {
-    const { limit, cursor, sort, origin, ...given } = c.req.valid("query");
-    const filter = { ...given, origin: origin === undefined ? undefined : anyOrigin(origin) };
+    const { limit, cursor, sort, origin, revoked, ...given } = c.req.valid("query");
+    const filter = {
+      ...given,
+      origin: origin === undefined ? undefined : anyOrigin(origin),
+      isRevoked: revoked === undefined ? undefined : revoked === "true",
+      today: calendarDateOf(Date.now()),
+    };
     const registry = c.get("registry");
     const page =
       sort === "expiry"

@@ -1,13 +1,30 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { JsonObject } from "../../core/json.ts";
 import { describeFailure } from "../log.ts";
-import type { AuditRow } from "../registry/audit.ts";
-import { type AuditFilter, auditStretch, getAuditRow, lastAuditSeq, listAudit } from "../registry/audit-list.ts";
+import {
+  type AuditFilter,
+  auditStretch,
+  getAuditRow,
+  lastAuditSeq,
+  listAudit,
+  type NamedAuditRow,
+} from "../registry/audit-list.ts";
 import type { Registry } from "../registry/database.ts";
 import type { AdminEnv } from "./environment.ts";
 import { one } from "./frame.ts";
 import { adminRoute } from "./roles.ts";
-import { json, Moment, PageQuery, pageBody, pageOf, pageRequest, problems, queryMoment, queryText } from "./shapes.ts";
+import {
+  json,
+  Moment,
+  PageQuery,
+  pageBody,
+  pageOf,
+  pageRequest,
+  problems,
+  queryMoment,
+  queryText,
+  row,
+} from "./shapes.ts";
 
 /** Rows that are in memory at a time while the log is exported. */
 const EXPORT_ROWS = 500;
@@ -17,6 +34,10 @@ const AuditEntry = z
     seq: z.int(),
     at: Moment,
     actor: z.string(),
+    actorName: z.string().nullable().openapi({
+      description:
+        "What the actor is called today, for people: no part of what `hash` covers. null: nobody is known by that id.",
+    }),
     action: z.string().openapi({ example: "origin.create" }),
     subject: z.string(),
     detail: z.record(z.string(), z.any()),
@@ -43,7 +64,7 @@ const list = adminRoute({
   tags,
   summary: "Every change, newest first",
   description:
-    "Append-only. `hash` is the SHA-256 of `prevHash` followed by the row's other members as JSON with sorted keys, `detail` as stored text.",
+    "Append-only. `hash` is the SHA-256 of `prevHash` followed by the row's other members, but for `actorName`, as JSON with sorted keys, `detail` as stored text.",
   request: { query: PageQuery.extend(Filter.shape) },
   responses: { 200: json("A page of audit rows.", pageOf("AuditPage", AuditEntry)), ...problems },
 });
@@ -80,7 +101,7 @@ const read = adminRoute({
         .openapi({ param: { name: "seq", in: "path" }, type: "integer", example: 1 }),
     }),
   },
-  responses: { 200: json("The row.", AuditEntry), ...problems },
+  responses: { 200: row("The row.", AuditEntry), ...problems },
 });
 
 const isSeq = (key: unknown): key is number => Number.isSafeInteger(key);
@@ -125,6 +146,6 @@ function exportLines(registry: Registry, filter: AuditFilter, toSeq: number): Re
   });
 }
 
-function showEntry(row: AuditRow) {
+function showEntry(row: NamedAuditRow) {
   return { ...row, detail: JSON.parse(row.detail) as JsonObject };
 }

@@ -20,6 +20,7 @@ import {
   queryWord,
   Reason,
   Rpm,
+  row,
   Sought,
 } from "./shapes.ts";
 
@@ -64,7 +65,7 @@ const create = adminRoute({
   summary: "Create a client",
   description: "Problems: `bad_request`, `unknown_origin`.",
   request: { body: body(NewClient) },
-  responses: { 201: json("The client, active, without tokens.", ClientBody), ...problems },
+  responses: { 201: row("The client, active, without tokens.", ClientBody), ...problems },
 });
 
 const list = adminRoute({
@@ -84,7 +85,7 @@ const read = adminRoute({
   tags,
   summary: "Read a client",
   request: { params },
-  responses: { 200: json("The client.", ClientBody), ...problems },
+  responses: { 200: row("The client.", ClientBody), ...problems },
 });
 
 const change = adminRoute({
@@ -97,7 +98,7 @@ const change = adminRoute({
   description:
     "Absent members stay as they are; `grants` replaces all grants. A suspended client's tokens are refused. In force within 5 seconds. Problems: `bad_request`, `unknown_origin`, `not_found`.",
   request: { params, body: body(ClientChange) },
-  responses: { 200: json("The client as it is now.", ClientBody), ...problems },
+  responses: { 200: row("The client as it is now.", ClientBody), ...problems },
 });
 
 const Step = z.strictObject({ reason: Reason.optional() }).openapi("ClientStep");
@@ -112,7 +113,7 @@ const suspend = adminRoute({
   summary: "Suspend a client",
   description: "Its tokens are refused. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
   request: { params, body: optionalStep },
-  responses: { 200: json("The client, suspended.", ClientBody), ...problems },
+  responses: { 200: row("The client, suspended.", ClientBody), ...problems },
 });
 
 const resume = adminRoute({
@@ -124,7 +125,7 @@ const resume = adminRoute({
   summary: "Let a suspended client go on",
   description: "In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
   request: { params, body: optionalStep },
-  responses: { 200: json("The client, active.", ClientBody), ...problems },
+  responses: { 200: row("The client, active.", ClientBody), ...problems },
 });
 
 export function addClientRoutes(app: OpenAPIHono<AdminEnv>): void {

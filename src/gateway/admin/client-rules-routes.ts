@@ -10,7 +10,7 @@ import {
 import type { AdminEnv } from "./environment.ts";
 import { changed, one } from "./frame.ts";
 import { adminRoute } from "./roles.ts";
-import { body, ClientId, json, MAX_RPM, OriginId, problems } from "./shapes.ts";
+import { body, ClientId, MAX_RPM, OriginId, problems, row } from "./shapes.ts";
 
 /** Rules of one client, all origins together: every row of the audit log that changes them holds them all. */
 const MAX_NAMES = 1_000;
@@ -82,7 +82,7 @@ const readTools = adminRoute({
   summary: "Which tools a client may see",
   description: "Origins that are not listed show it every tool. Problems: `not_found`.",
   request: { params },
-  responses: { 200: json("The rules, in order of origin.", ToolRules), ...problems },
+  responses: { 200: row("The rules, in order of origin.", ToolRules), ...problems },
 });
 
 const writeTools = adminRoute({
@@ -95,7 +95,7 @@ const writeTools = adminRoute({
   description:
     "By public name, whether or not such a tool exists today. What is hidden is in no list, its recipe neither, and to call it is answered as an unknown tool is. Rules grant nothing: see `grants`. `get_skill_guide` is offered unless it is denied. In force within 5 seconds. Problems: `bad_request`, `unknown_origin`, `not_found`.",
   request: { params, body: body(ToolRules) },
-  responses: { 200: json("The rules as they are now.", ToolRules), ...problems },
+  responses: { 200: row("The rules as they are now.", ToolRules), ...problems },
 });
 
 const readLimits = adminRoute({
@@ -106,7 +106,7 @@ const readLimits = adminRoute({
   summary: "A client's limits on origins and tools",
   description: "Beside its own `rpm` and `dailyQuota`. Problems: `not_found`.",
   request: { params },
-  responses: { 200: json("The limits, in order of origin and tool.", Limits), ...problems },
+  responses: { 200: row("The limits, in order of origin and tool.", Limits), ...problems },
 });
 
 const writeLimits = adminRoute({
@@ -119,7 +119,7 @@ const writeLimits = adminRoute({
   description:
     "A call must be within all limits that apply to it; the refusal is 429 `rate_limited` and says which limit it was. In force within 5 seconds. Problems: `bad_request`, `unknown_origin`, `not_found`.",
   request: { params, body: body(Limits) },
-  responses: { 200: json("The limits as they are now.", Limits), ...problems },
+  responses: { 200: row("The limits as they are now.", Limits), ...problems },
 });
 
 export function addClientRulesRoutes(app: OpenAPIHono<AdminEnv>): void {

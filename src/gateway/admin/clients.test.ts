@@ -56,7 +56,7 @@ describe("clients", () => {
     expect(over.body.detail).toBe('grants must be "all" or a list of at most 500 origin ids.');
   });
 
-  it.each([
+  it.each<readonly [unknown, string, string]>([
     [{ rpm: 1, grants: "all" }, "name", "must be a string"],
     [{ name: 5, rpm: 1, grants: "all" }, "name", "must be a string"],
     [{ name: "  ", rpm: 1, grants: "all" }, "name", "must not be empty"],
@@ -64,6 +64,9 @@ describe("clients", () => {
     [{ name: "a\nb", rpm: 1, grants: "all" }, "name", "must not contain control or text-direction characters"],
     [{ name: "a\u202eb", rpm: 1, grants: "all" }, "name", "must not contain control or text-direction characters"],
     [{ name: "a\ud800b", rpm: 1, grants: "all" }, "name", "must not contain control or text-direction characters"],
+    ...["\u200b", "\u200b \u2060", "\u0301\u0302", "\u3164", "\u2800", "\u{e0041}", "\ufe0f\u200d"].map(
+      (name) => [{ name, rpm: 1, grants: "all" }, "name", "must have a visible character"] as const,
+    ),
     [{ name: "a", grants: "all" }, "rpm", "must be null or a whole number from 0 to 1000000"],
     [{ name: "a", rpm: "1", grants: "all" }, "rpm", "must be null or a whole number from 0 to 1000000"],
     [{ name: "a", rpm: -1, grants: "all" }, "rpm", "must be null or a whole number from 0 to 1000000"],

@@ -1,6 +1,7 @@
 import { adminFailures, clientAddress } from "../auth/failures.ts";
 import { constantTimeEqual, isWellFormedToken, tokenSha256 } from "../auth/token.ts";
 import type { Settings } from "../env.ts";
+import { LruCache } from "../lru.ts";
 import { bootstrapRetiredAt } from "../registry/bootstrap.ts";
 import type { Registry } from "../registry/database.ts";
 import type { Role } from "../registry/operators.ts";
@@ -9,6 +10,7 @@ import {
   findAccessOperator,
   findSession,
   findTokenSignIn,
+  sessionEnd,
   type TokenSignIn,
 } from "../registry/sign-ins.ts";
 import type { AccessVerifier } from "./access-jwt.ts";
@@ -55,14 +57,29 @@ export async function judgeToken(presented: string, { registry, settings, now }:
   return token === null ? null : { ...ofOperator(token.operator, token.expiresAt), token };
 }
 
-/** Whose session a cookie is, or `null`. */
-export async function judgeSession(cookie: string, { registry, settings, now }: Judge): Promise<SignedIn | null> {
-  const session = await findSession(registry, await sessionHashes(cookie, settings.adminToken), now);
-  if (session === null) return null;
+/** A credential that lets nobody in any more, though it once did: a browser sends it until it is told otherwise. */
+export const ENDED = "ended";
+
+/** Whose session a cookie is; `null`: there never was one. */
+export async function judgeSession(
+  cookie: string,
+  { registry, settings, now }: Judge,
+): Promise<SignedIn | typeof ENDED | null> {
+  const hashes = await sessionHashes(cookie, settings.adminToken);
+  if (overSessions.get(hashes.ofOperator) === true) return ENDED;
+  const session = await findSession(registry, hashes, now);
+  if (session === null) {
+    const end = await sessionEnd(registry, hashes, now);
+    if (end === "over") overSessions.set(hashes.ofOperator, true);
+    return end === null ? null : ENDED;
+  }
   const { operator, expiresAt } = session;
   const who = operator === null ? { ...BOOTSTRAP, expiresAt } : ofOperator(operator, expiresAt);
   return { ...who, ambient: cookie, sessionId: session.id };
 }
+
+/** Sessions that ended for ever, by hash, so that a page left open does not ask the database at each of its requests. */
+const overSessions = new LruCache<string, true>(1_000);
 
 /** Which operator a JWT of Cloudflare Access names, or `null`. */
 export async function judgeAccess(
@@ -86,14 +103,14 @@ export interface Throttled {
 }
 
 /**
- * Judges a credential, and counts a failure against the address it comes from. An address that fails too often is not listened to, even
+ * Judges a credential, and counts a failure against the address it comes from, but for a session that ended. An address that fails too often is not listened to, even
  * with the right credential, until its minute has passed; attempts under way count as failures until they are judged.
  */
 export async function attempt(
   credential: string,
   headers: Headers,
   { authFailuresPerMinute }: Settings,
-  judge: () => Promise<SignedIn | null>,
+  judge: () => Promise<SignedIn | typeof ENDED | null>,
 ): Promise<SignedIn | Throttled | null> {
   const address = clientAddress(headers);
   const now = Date.now();
@@ -104,7 +121,7 @@ export async function attempt(
   try {
     const signedIn = await judge();
     if (signedIn === null) adminFailures.record(address, now);
-    return signedIn;
+    return signedIn === ENDED ? null : signedIn;
   } finally {
     adminFailures.settle(address, name);
   }

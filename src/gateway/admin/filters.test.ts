@@ -42,6 +42,8 @@ describe("filters", () => {
     ["/clients?status=suspended", () => [ids.shop]],
     ["/clients?q=support%20d", () => [ids.desk]],
     ["/clients?q='%20OR%201", () => []],
+    ["/operators?q=A%20ADM", () => [ids.ada]],
+    ["/operators?q=a%20adm&role=viewer", () => []],
     ["/revocations?inForce=false", () => [ids.lifted]],
   ])("%s", async (path, wanted) => {
     expect((await list(path)).map(({ id }: { id: string }) => id)).toEqual(wanted());
@@ -62,13 +64,42 @@ describe("filters", () => {
     expect(firsts(await list("/attestations?expiresBefore=2026-12-03"))).toBe("23");
     expect(firsts(await list("/attestations?attester=human:ada&sort=expiry"))).toBe("31");
     expect(firsts(await list(`/attestations?toolSha256=${"a".repeat(64)}&origin=https://a.example`))).toBe("1");
+    expect(firsts(await list("/attestations?expiresFrom=2026-12-02&expiresBefore=2026-12-03"))).toBe("3");
     const first = (await call("GET", "/attestations?sort=expiry&limit=2")).body;
     expect(firsts(await list(`/attestations?sort=expiry&limit=2&cursor=${first.nextCursor}`))).toBe("1");
     const otherOrder = await call("GET", `/attestations?sort=stored&cursor=${first.nextCursor}`);
     expect(otherOrder.body).toMatchObject({ code: "bad_request", errors: [{ field: "cursor" }] });
   });
 
+  it("of attestations by what they are today: in force, else revoked, else expired", async () => {
+    const skills = async (query: string) =>
+      (await list(`/attestations?${query}`)).map(({ skill }: { skill: string }) => skill).join("");
+    const until = testEnv.DB.prepare(
+      "UPDATE attestations SET valid_until = ?1 WHERE id IN (SELECT value FROM json_each(?2))",
+    );
+    await testEnv.DB.batch([until.bind("2099-12-31", '["1", "2"]'), until.bind("2020-12-31", '["3"]')]);
+    const revoke = testEnv.DB.prepare(
+      "INSERT INTO revocations (id, kind, subject, reason, revoked_at, revoked_by) VALUES (?1, 'attestation', ?2, 'bad', 1, 'x')",
+    );
+    await testEnv.DB.batch([revoke.bind("rvk_1", "2"), revoke.bind("rvk_2", "3")]);
+    expect(await skills("state=in_force")).toBe("1");
+    expect(await skills("state=revoked")).toBe("23");
+    expect(await skills("state=expired")).toBe("");
+    expect(await skills("revoked=false")).toBe("1");
+    expect(await skills("revoked=true&expiresBefore=2021-01-01")).toBe("3");
+    await testEnv.DB.prepare("UPDATE revocations SET lifted_at = 2 WHERE id = 'rvk_2'").run();
+    expect(await skills("state=expired")).toBe("3");
+    expect(await skills("state=revoked&sort=expiry")).toBe("2");
+    await testEnv.DB.prepare("DELETE FROM revocations WHERE id IN ('rvk_1', 'rvk_2')").run();
+  });
+
   it.each([
+    ["/attestations?state=valid", "state"],
+    ["/attestations?revoked=1", "revoked"],
+    ["/attestations?expiresFrom=today", "expiresFrom"],
+    ["/skills?current=false", "current"],
+    [`/origins/org_${"0".repeat(24)}/skills?state=new`, "state"],
+    ["/operators?q=", "q"],
     ["/origins?status=gone", "status"],
     ["/origins?q=", "q"],
     ["/origins?q=a&q=b", "q"],
@@ -105,6 +136,7 @@ describe("the review queue", () => {
     expect(await names("state=waiting")).toEqual(["sum", "new", "old"]);
     expect(await names("state=waiting&current=true")).toEqual(["sum", "new"]);
     expect(await names("state=rejected")).toEqual(["bad"]);
+    expect(await names("q=O")).toEqual(["good", "old"]);
     const first = (await call("GET", "/skills?state=waiting&limit=1")).body;
     expect(first.items).toMatchObject([{ originId: other, origin: "https://c.example", state: "waiting" }]);
     expect(await names(`state=waiting&cursor=${first.nextCursor}`)).toEqual(["new", "old"]);
@@ -135,6 +167,14 @@ describe("the audit log", () => {
       expect((await call("GET", `/audit/${seq}`)).body.code).toBe("not_found");
     }
     expect((await call("GET", "/audit/verify")).body.status).toBe("intact");
+  });
+
+  it("says what whoever did it is called today", async () => {
+    await call("PATCH", `/operators/${ids.ada}`, { name: "Ada" });
+    const names = async (query: string) =>
+      (await list(`/audit?${query}&limit=1`)).map(({ actorName }: { actorName: string | null }) => actorName);
+    expect(await names(`actor=${ids.ada}`)).toEqual(["Ada"]);
+    expect(await names("actor=admin-token")).toEqual(["ADMIN_TOKEN"]);
   });
 
   it("is exported as one row a line, oldest first, with the same filters", async () => {

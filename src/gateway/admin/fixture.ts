@@ -11,6 +11,7 @@ import { openRegistry } from "../registry/database.ts";
 import type { ProbeResult } from "../releases/hub-client.ts";
 import { type GatewayContext, requireSettings, trackRequest } from "../request-context.ts";
 import { type AdminOptions, createAdminApp } from "./app.ts";
+import { openApiDocument } from "./document.ts";
 import type { Prober } from "./probe.ts";
 import { answerProblem } from "./problem.ts";
 
@@ -34,7 +35,7 @@ const TABLES = [
   ...["audit_log", "client_tools", "client_limits", "client_origins", "client_tokens", "clients", "skills", "verdicts"],
   ...["published_memories", "publications"],
   ...["origins", "operator_sessions", "operator_tokens", "operators", "console_state", "idempotency_keys"],
-  ...["usage_hourly", "usage_errors"],
+  ...["usage_hourly", "usage_errors", "usage_flushes"],
   ...["artifacts", "attestations", "reviewers", "revocations", "trust_state"],
 ];
 
@@ -117,9 +118,33 @@ export async function call(method: string, path: string, body?: unknown, request
   const url = `${request.base ?? "https://gate.example"}/admin/api/v1${path}`;
   const response = await gateway.request(url, init, request.bindings ?? testEnv);
   const text = await readToEnd(response);
+  requireDocumentedTag(method, path, response);
   const isJson = /^application\/(?:problem\+)?json/.test(response.headers.get("Content-Type") ?? "");
   const said = text === "" ? null : isJson ? JSON.parse(text) : text;
   return { status: response.status, headers: response.headers, body: said };
+}
+
+interface Operation {
+  readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
+}
+
+const operations = Object.entries(openApiDocument(createAdminApp()).paths ?? {}).map(([pattern, of]) => ({
+  pattern: new RegExp(`^${pattern.replace(/\{\w+\}/g, "[^/]+")}$`),
+  // Fixed segments before parameters, as the routes are registered.
+  parameters: pattern.split("{").length,
+  of: of as Readonly<Record<string, Operation | undefined>>,
+}));
+
+/** Every success has an `ETag` exactly where the OpenAPI document says so. */
+function requireDocumentedTag(method: string, path: string, response: Response): void {
+  if (!response.ok) return;
+  const [pathname = ""] = path.split("?");
+  const matching = operations.filter(({ pattern }) => pattern.test(pathname));
+  const [found] = matching.toSorted((a, b) => a.parameters - b.parameters);
+  const documented = found?.of[method.toLowerCase()]?.responses[response.status]?.headers;
+  const isDocumented = documented !== undefined && "ETag" in documented;
+  if (isDocumented === response.headers.has("ETag")) return;
+  throw new Error(`${method} ${path}: the OpenAPI document and the answer differ in whether there is an ETag.`);
 }
 
 /** A stream that has no end of its own is closed unread. */

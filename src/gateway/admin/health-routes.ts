@@ -38,6 +38,22 @@ const HealthBody = z
         }),
       )
       .openapi({ description: "Those of them whose last discovery failed." }),
+    refusing: z
+      .array(
+        z.object({
+          id: OriginId,
+          origin: z.string(),
+          rejected: z
+            .int()
+            .openapi({ description: "Skills that break a rule: `GET /origins/{id}/release` says which." }),
+          held: z
+            .int()
+            .openapi({ description: "Skills whose approved version stays in service in place of a changed one." }),
+        }),
+      )
+      .openapi({
+        description: "Those of them whose last release has skills that are not served as they are published.",
+      }),
   })
   .openapi("Health");
 
@@ -83,17 +99,21 @@ export function addHealthRoutes(app: OpenAPIHono<AdminEnv>): void {
       latestCalled(registry, MAX_ASKED),
     ]);
     const failing: z.infer<typeof HealthBody>["failing"] = [];
+    const refusing: z.infer<typeof HealthBody>["refusing"] = [];
     for (let start = 0; start < latest.length; start += BATCH) {
       const batch = latest.slice(start, start + BATCH);
       const statuses = await Promise.all(batch.map(({ origin }) => statusOf(c.env, origin as CanonicalOrigin)));
       for (const [i, { id, origin }] of batch.entries()) {
         const found = statuses[i];
-        if (found === undefined || found?.failure === null) continue;
-        failing.push({ id, origin, fetchedAt: found?.fetchedAt ?? null, failure: found?.failure ?? null });
+        if (found === undefined) continue;
+        const { fetchedAt = null, failure = null, rejected = 0, held = 0 } = found ?? {};
+        if (found === null || failure !== null) failing.push({ id, origin, fetchedAt, failure });
+        if (rejected + held > 0) refusing.push({ id, origin, rejected, held });
       }
     }
     const status = Object.values(parts).every((state) => state === "ok") ? ("ready" as const) : ("not_ready" as const);
-    return c.json({ status, parts: { ...parts }, version: VERSION, origins, asked: latest.length, failing }, 200);
+    const asked = latest.length;
+    return c.json({ status, parts: { ...parts }, version: VERSION, origins, asked, failing, refusing }, 200);
   });
   app.openapi(policy, (c) => c.json({ items: effectiveSettings(c.env) }, 200));
 }

@@ -33,6 +33,8 @@ import {
   pageRequest,
   problems,
   queryWord,
+  row,
+  Sought,
 } from "./shapes.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -118,7 +120,7 @@ const create = adminRoute({
   summary: "Create an operator",
   description: "Problems: `bad_request`, `already_exists` (with the `id` of the operator who has the accessEmail).",
   request: { body: body(NewOperator) },
-  responses: { 201: json("The operator, active, without tokens.", OperatorBody), ...problems },
+  responses: { 201: row("The operator, active, without tokens.", OperatorBody), ...problems },
 });
 
 const list = adminRoute({
@@ -128,7 +130,11 @@ const list = adminRoute({
   tags,
   summary: "List operators, oldest first",
   request: {
-    query: PageQuery.extend({ status: queryWord("status", ["active", "suspended"]), role: queryWord("role", ROLES) }),
+    query: PageQuery.extend({
+      status: queryWord("status", ["active", "suspended"]),
+      role: queryWord("role", ROLES),
+      q: Sought,
+    }),
   },
   responses: { 200: json("A page of operators.", pageOf("OperatorPage", OperatorBody)), ...problems },
 });
@@ -140,7 +146,7 @@ const read = adminRoute({
   tags,
   summary: "Read an operator",
   request: { params: ofOperator },
-  responses: { 200: json("The operator.", OperatorBody), ...problems },
+  responses: { 200: row("The operator.", OperatorBody), ...problems },
 });
 
 const change = adminRoute({
@@ -151,9 +157,9 @@ const change = adminRoute({
   tags,
   summary: "Change an operator",
   description:
-    "Absent members stay as they are. In force at the operator's next request. Problems: `bad_request`, `not_found`, `already_exists`, `precondition_failed`, `last_admin` (ADMIN_TOKEN is retired, and nobody else could sign in as admin).",
+    "Absent members stay as they are. In force at the operator's next request; with another role or status the inspection tokens end that they made. Problems: `bad_request`, `not_found`, `already_exists`, `precondition_failed`, `last_admin` (ADMIN_TOKEN is retired, and nobody else could sign in as admin).",
   request: { params: ofOperator, body: body(OperatorChange) },
-  responses: { 200: json("The operator as it is now.", OperatorBody), ...problems },
+  responses: { 200: row("The operator as it is now.", OperatorBody), ...problems },
 });
 
 const issue = adminRoute({
@@ -197,9 +203,8 @@ export function addOperatorRoutes(app: OpenAPIHono<AdminEnv>): void {
     return created(c, (acting) => createOperator(c.get("registry"), acting, { ...wanted, accessEmail }), showOperator);
   });
   app.openapi(list, async (c) => {
-    const { status, role, ...query } = c.req.valid("query");
-    const filter = { ...(status && { status }), ...(role && { role }) };
-    const page = await listOperators(c.get("registry"), filter, pageRequest(query, isCreatedKey));
+    const { limit, cursor, ...filter } = c.req.valid("query");
+    const page = await listOperators(c.get("registry"), filter, pageRequest({ limit, cursor }, isCreatedKey));
     return c.json(pageBody(page, showOperator), 200);
   });
   app.openapi(read, async (c) => one(c, await getOperator(c.get("registry"), c.req.valid("param").id), showOperator));

@@ -43,10 +43,32 @@ describe("operators", () => {
     [{ name: "x", role: "owner" }, "role"],
     [{ name: "x", role: "viewer", accessEmail: "no address" }, "accessEmail"],
     [{ name: "a\u202eb", role: "viewer" }, "name"],
+    [{ name: "\u200b\u2060", role: "viewer" }, "name"],
     [{ name: "x", role: "viewer", admin: true }, "admin"],
   ])("[code:bad_request] %j names %s", async (body, field) => {
     const answer = await call("POST", "/operators", body);
     expect(answer.body).toMatchObject({ status: 400, code: "bad_request", errors: [{ field }] });
+  });
+});
+
+describe("inspection tokens of an operator", () => {
+  it.each([{ status: "suspended" }, { role: "reviewer" }])("end with %j", async (change) => {
+    const client = (await call("POST", "/clients", { name: "desk", rpm: null, grants: "all" })).body.id;
+    const [ada, bob] = [await newOperator("admin"), await newOperator("admin")];
+    for (const { token } of [ada, bob]) await call("POST", `/clients/${client}/inspection-tokens`, {}, { token });
+    await call("POST", `/clients/${client}/tokens`, {}, { token: ada.token });
+    const states = async () =>
+      (await call("GET", `/clients/${client}/tokens`)).body.items.map(
+        ({ kind, status }: { kind: string; status: string }) => `${kind} ${status}`,
+      );
+    await call("PATCH", `/operators/${ada.id}`, { name: "Ada" });
+    expect(await states()).toEqual(["inspection active", "inspection active", "client active"]);
+    await call("PATCH", `/operators/${ada.id}`, change);
+    expect((await states()).sort()).toEqual(["client active", "inspection active", "inspection revoked"]);
+    await call("POST", `/clients/${client}/inspection-tokens`);
+    await call("POST", "/bootstrap/retire", {}, { token: bob.token });
+    const left = (await call("GET", `/clients/${client}/tokens`, undefined, { token: bob.token })).body.items;
+    expect(left.filter(({ status }: { status: string }) => status === "revoked")).toHaveLength(2);
   });
 });
 

@@ -32,6 +32,7 @@ import {
   problems,
   queryWord,
   Reason,
+  row,
   Sought,
 } from "./shapes.ts";
 import { keepShippedAttestations } from "./shipped-attestations.ts";
@@ -108,7 +109,7 @@ const create = adminRoute({
   description:
     "Problems: `bad_request`, `bad_origin`, `service_binding_unconfirmed`, `already_exists` (with the `id` of the origin, whatever its status).",
   request: { body: body(NewOrigin) },
-  responses: { 201: json("The origin in its canonical form, pending.", OriginBody), ...problems },
+  responses: { 201: row("The origin in its canonical form, pending.", OriginBody), ...problems },
 });
 
 const list = adminRoute({
@@ -128,7 +129,7 @@ const read = adminRoute({
   tags,
   summary: "Read an origin",
   request: { params: ofOrigin },
-  responses: { 200: json("The origin.", OriginBody), ...problems },
+  responses: { 200: row("The origin.", OriginBody), ...problems },
 });
 
 const update = adminRoute({
@@ -141,7 +142,7 @@ const update = adminRoute({
   description:
     "An absent member stays as it is. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked).",
   request: { params: ofOrigin, body: body(OriginChange) },
-  responses: { 200: json("The origin.", OriginBody), ...problems },
+  responses: { 200: row("The origin.", OriginBody), ...problems },
 });
 
 const probe = adminRoute({
@@ -166,7 +167,7 @@ const activate = adminRoute({
   description:
     "From pending or suspended. Approves exactly the skill versions of the latest probe. Where that is older than 15 minutes, or there is none, the origin is probed first, and unless that finds just what the earlier probe found, recipes, descriptions and definitions included, the answer is `probe_changed`: review and activate again. Of the publisher's own attestations those that count today are stored with the gateway's. A hash that was revoked since the probe must be rejected first. Problems: `not_found`, `bad_state`, `probe_changed`, `discovery_failed`, `no_skills`, `hash_revoked`.",
   request: { params: ofOrigin, body: { required: false, content: { "application/json": { schema: Activation } } } },
-  responses: { 200: json("The origin, active.", OriginBody), ...problems },
+  responses: { 200: row("The origin, active.", OriginBody), ...problems },
 });
 
 const suspend = adminRoute({
@@ -179,7 +180,7 @@ const suspend = adminRoute({
   description:
     "No client may call it until it is activated again. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
   request: { params: ofOrigin, body: { required: false, content: { "application/json": { schema: Suspension } } } },
-  responses: { 200: json("The origin, suspended.", OriginBody), ...problems },
+  responses: { 200: row("The origin, suspended.", OriginBody), ...problems },
 });
 
 const revoke = adminRoute({
@@ -192,7 +193,7 @@ const revoke = adminRoute({
   description:
     "Final: it can never be activated, probed or registered again. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
   request: { params: ofOrigin, body: body(z.strictObject({ reason: Reason })) },
-  responses: { 200: json("The origin, revoked.", OriginBody), ...problems },
+  responses: { 200: row("The origin, revoked.", OriginBody), ...problems },
 });
 
 /** @param prober how an origin is discovered afresh: its hub. */

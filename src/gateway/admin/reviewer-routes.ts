@@ -28,6 +28,7 @@ import {
   queryWord,
   Reason,
   ReviewerId,
+  row,
 } from "./shapes.ts";
 
 const MAX_IDENTITY_CHARS = 1_024;
@@ -117,7 +118,7 @@ const create = adminRoute({
   description:
     "From then on its attestations count. An attester may have several keys over time, of which one is active. Problems: `bad_request`, `already_exists`, `bad_state` (the key was revoked).",
   request: { body: body(NewReviewer) },
-  responses: { 201: json("The reviewer.", ReviewerBody), ...problems },
+  responses: { 201: row("The reviewer.", ReviewerBody), ...problems },
 });
 
 const list = adminRoute({
@@ -137,7 +138,7 @@ const read = adminRoute({
   tags,
   summary: "Read a reviewer",
   request: { params: ofReviewer },
-  responses: { 200: json("The reviewer.", ReviewerBody), ...problems },
+  responses: { 200: row("The reviewer.", ReviewerBody), ...problems },
 });
 
 const retire = adminRoute({
@@ -150,7 +151,7 @@ const retire = adminRoute({
   description:
     "For a key that is used no more: what the gateway had stored of it before counts until it expires. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
   request: { params: ofReviewer, body: body(WithReason) },
-  responses: { 200: json("The reviewer.", ReviewerBody), ...problems },
+  responses: { 200: row("The reviewer.", ReviewerBody), ...problems },
 });
 
 const revoke = adminRoute({
@@ -163,7 +164,7 @@ const revoke = adminRoute({
   description:
     "For a key that somebody else may have: nothing it ever signed counts, since dates can be forged. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state`.",
   request: { params: ofReviewer, body: body(WithReason) },
-  responses: { 200: json("The reviewer.", ReviewerBody), ...problems },
+  responses: { 200: row("The reviewer.", ReviewerBody), ...problems },
 });
 
 export function addReviewerRoutes(app: OpenAPIHono<AdminEnv>): void {

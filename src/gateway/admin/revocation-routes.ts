@@ -23,6 +23,7 @@ import {
   queryWord,
   Reason,
   RevocationId,
+  row,
 } from "./shapes.ts";
 
 export const RevocationBody = z
@@ -60,7 +61,7 @@ const create = adminRoute({
   description:
     "A revoked attestation counts for nothing; a Sigstore attestation is revoked in every bundle of its attester about the same five values. A revoked hash runs on no origin, approved or attested, until the revocation is lifted. Neither need be known here. In force within 5 seconds. Problems: `bad_request`, `already_exists` (with the `id` of the one in force).",
   request: { body: body(NewRevocation) },
-  responses: { 201: json("The revocation.", RevocationBody), ...problems },
+  responses: { 201: row("The revocation.", RevocationBody), ...problems },
 });
 
 const list = adminRoute({
@@ -82,7 +83,7 @@ const read = adminRoute({
   tags,
   summary: "Read a revocation",
   request: { params: ofRevocation },
-  responses: { 200: json("The revocation.", RevocationBody), ...problems },
+  responses: { 200: row("The revocation.", RevocationBody), ...problems },
 });
 
 const lift = adminRoute({
@@ -95,7 +96,7 @@ const lift = adminRoute({
   description:
     "In force within 5 seconds, but for a hash that a discovery left unread while it was revoked: its code is served again after the origin's next discovery. Problems: `bad_request`, `not_found`, `bad_state` (lifted already).",
   request: { params: ofRevocation, body: body(z.strictObject({ reason: Reason })) },
-  responses: { 200: json("The revocation, lifted.", RevocationBody), ...problems },
+  responses: { 200: row("The revocation, lifted.", RevocationBody), ...problems },
 });
 
 export function addRevocationRoutes(app: OpenAPIHono<AdminEnv>): void {

@@ -15,6 +15,9 @@ const MAX_CURSOR_CHARS = 1024;
 /** Control characters, lone surrogates, line and paragraph separators, and marks that reorder text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/u;
 
+/** A name of these alone looks like none: marks without a letter, spaces, and what is defined to be invisible. */
+const NOTHING_VISIBLE = /^[\p{Default_Ignorable_Code_Point}\p{M}\p{Z}\p{C}\u2800]+$/u;
+
 export const Moment = z.int().min(0).openapi({ description: "Epoch milliseconds.", example: 1_780_000_000_000 });
 
 export const OriginId = z.string().regex(idPattern("org")).openapi({ example: "org_0123456789abcdef01234567" });
@@ -34,7 +37,11 @@ export const Name = z
   .trim()
   .min(1, { error: "must not be empty" })
   .max(MAX_NAME_CHARS, { error: `must have at most ${MAX_NAME_CHARS} characters` })
-  .refine((name) => !UNPRINTABLE.test(name), { error: "must not contain control or text-direction characters" })
+  .refine((name) => !UNPRINTABLE.test(name), {
+    error: "must not contain control or text-direction characters",
+    abort: true,
+  })
+  .refine((name) => !NOTHING_VISIBLE.test(name), { error: "must have a visible character" })
   .openapi({ example: "Support desk" });
 
 /** What an operator writes for other operators, of any number of lines. */
@@ -44,9 +51,12 @@ export const Note = z
   .max(MAX_NOTE_CHARS, { error: `must have at most ${MAX_NOTE_CHARS} characters` })
   .refine((note) => !UNPRINTABLE.test(note.replace(/[\t\r\n]/g, "")), {
     error: "must not contain control or text-direction characters",
+    abort: true,
   });
 
-export const Reason = Note.min(1, { error: "must say why" });
+export const Reason = Note.min(1, { error: "must say why" }).refine((reason) => !NOTHING_VISIBLE.test(reason), {
+  error: "must say why",
+});
 
 export const Hash = z
   .string({ error: "must be a string" })
@@ -183,6 +193,12 @@ export const problems = {
 
 export function json<T extends z.ZodType>(description: string, schema: T) {
   return { description, content: { "application/json": { schema } } };
+}
+
+/** As {@link json}, of one row with its `ETag`: what `one`, `changed` and `created` of the frame answer. */
+export function row<T extends z.ZodType>(description: string, schema: T) {
+  const etag = { schema: { type: "string" as const }, description: "Names the row as it is now, for `If-Match`." };
+  return { ...json(description, schema), headers: { ETag: etag } };
 }
 
 /** A JSON body that must be there. */

@@ -36,6 +36,22 @@ describe("sign-in", () => {
     expect((await from("203.0.113.8")).status).toBe(200);
   });
 
+  it("counts every guess at a session, and none by a session that ended", async () => {
+    const bindings = { ...testEnv, AUTH_FAILURES_PER_MINUTE: "3" };
+    const opened = await call("POST", "/session", { token: ADMIN_TOKEN }, { token: null });
+    const session = opened.headers.get("Set-Cookie")?.split(";")[0] ?? "";
+    await testEnv.DB.prepare("UPDATE operator_sessions SET revoked_at = 1").run();
+    const by = async (cookie: string) =>
+      (await call("GET", "/origins", undefined, { token: null, bindings, headers: { Cookie: cookie } })).status;
+    // A console that was left open.
+    for (let i = 0; i < 8; i++) expect(await by(session)).toBe(401);
+    expect((await call("GET", "/origins", undefined, { bindings })).status).toBe(200);
+    const guesses = [0, 1, 2, 3].map((n) => `__Host-skillgate-session=${String(n).repeat(64)}`);
+    expect(await Promise.all(guesses.slice(0, 3).map(by))).toEqual([401, 401, 401]);
+    expect(await by(guesses[3] ?? "")).toBe(429);
+    expect(await by(session)).toBe(429);
+  });
+
   it("successful sign-ins are never throttled", async () => {
     const bindings = { ...testEnv, AUTH_FAILURES_PER_MINUTE: "3" };
     for (let i = 0; i < 6; i++) expect((await call("GET", "/audit", undefined, { bindings })).status).toBe(200);

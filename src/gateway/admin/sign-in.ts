@@ -10,6 +10,7 @@ import { isUseDue, noteTokenUse } from "../registry/operator-tokens.ts";
 import { type AccessVerifier, accessVerifier } from "./access-jwt.ts";
 import {
   attempt,
+  type ENDED,
   type Judge,
   judgeAccess,
   judgeSession,
@@ -51,7 +52,7 @@ export function requireOperator(verify: AccessVerifier = accessVerifier()): Midd
 async function identify(c: AdminContext, verify: AccessVerifier): Promise<SignedIn | Throttled | null> {
   const settings = c.get("settings");
   const judge: Judge = { registry: openRegistry(c.env.DB), settings, now: Date.now() };
-  const tried = (credential: string, judged: () => Promise<SignedIn | null>) =>
+  const tried = (credential: string, judged: () => Promise<SignedIn | typeof ENDED | null>) =>
     attempt(credential, c.req.raw.headers, settings, judged);
   const header = c.req.header("Authorization");
   if (header !== undefined) {

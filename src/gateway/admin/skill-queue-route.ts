@@ -2,8 +2,8 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { listQueue, type QueueKey } from "../registry/skill-queue.ts";
 import type { AdminEnv } from "./environment.ts";
 import { adminRoute } from "./roles.ts";
-import { json, OriginId, PageQuery, pageBody, pageOf, pageRequest, problems, queryWord } from "./shapes.ts";
-import { SkillVersionBody, showVersion } from "./skill-shape.ts";
+import { json, OriginId, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+import { SkillFilterQuery, SkillVersionBody, showVersion } from "./skill-shape.ts";
 
 const QueuedVersionBody = SkillVersionBody.extend({ originId: OriginId, origin: z.string() }).openapi("QueuedVersion");
 
@@ -16,18 +16,15 @@ const list = adminRoute({
   description:
     "Revoked origins are left out. With `state=waiting&current=true`: what there is to review, approved versions that are `changedSinceApproval` included.",
   request: {
-    query: PageQuery.extend({
-      state: queryWord("state", ["approved", "rejected", "waiting"]),
-      current: queryWord("current", ["true"], "Only what the latest probe of its origin saw."),
-    }),
+    query: SkillFilterQuery,
   },
   responses: { 200: json("A page of skill versions.", pageOf("QueuedVersionPage", QueuedVersionBody)), ...problems },
 });
 
 export function addSkillQueueRoute(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(list, async (c) => {
-    const { state, current, ...query } = c.req.valid("query");
-    const filter = { state, isCurrent: current === "true" };
+    const { state, current, q, ...query } = c.req.valid("query");
+    const filter = { state, isCurrent: current === "true", q };
     const page = await listQueue(c.get("registry"), filter, pageRequest(query, isQueueKey));
     return c.json(
       pageBody(page, ({ origin, originId, ...version }) => ({ ...showVersion(version), originId, origin })),

@@ -10,22 +10,11 @@ import { approveVersions, lastApproved, rejectVersions } from "../registry/revie
 import type { skills } from "../registry/schema.ts";
 import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/skills.ts";
 import { type AdminEnv, actingNow } from "./environment.ts";
+import { one } from "./frame.ts";
 import { adminRoute } from "./roles.ts";
-import {
-  body,
-  Hash,
-  json,
-  Moment,
-  Note,
-  ofOrigin,
-  PageQuery,
-  pageBody,
-  pageOf,
-  pageRequest,
-  problems,
-} from "./shapes.ts";
+import { body, Hash, json, Moment, Note, ofOrigin, pageBody, pageOf, pageRequest, problems, row } from "./shapes.ts";
 import { keepShippedAttestations } from "./shipped-attestations.ts";
-import { SkillVersionBody, showVersion } from "./skill-shape.ts";
+import { SkillFilterQuery, SkillVersionBody, showVersion } from "./skill-shape.ts";
 import { diffSources, MAX_CHANGED_LINES, MAX_COMPARED_LINES, MAX_LINE_CHARS, MAX_SHOWN_LINES } from "./source-diff.ts";
 import { tellHub } from "./tell-hub.ts";
 
@@ -57,6 +46,13 @@ const Review = z
     note: Note.optional(),
   })
   .openapi("Review");
+
+const ReadVersion = SkillVersionBody.extend({
+  isCurrent: z.boolean().openapi({ description: "Whether the latest probe of the origin saw it." }),
+  comparedWith: Hash.nullable().openapi({
+    description: "The last approved other version of the skill, against which `diff` shows it; null: none.",
+  }),
+}).openapi("ReadSkillVersion");
 
 const Hidden = z
   .array(
@@ -141,9 +137,22 @@ const list = adminRoute({
   method: "get",
   path: "/origins/{id}/skills",
   tags,
-  summary: "List every skill version seen, by scope, name and hash",
-  request: { params: ofOrigin, query: PageQuery },
+  summary: "List the skill versions seen, by scope, name and hash",
+  description:
+    "With `current=true`: what the latest probe saw, of which activation would take all that is not rejected.",
+  request: { params: ofOrigin, query: SkillFilterQuery },
   responses: { 200: json("A page of skill versions.", pageOf("SkillVersionPage", SkillVersionBody)), ...problems },
+});
+
+const read = adminRoute({
+  role: "viewer",
+  method: "get",
+  path: "/origins/{id}/skills/{toolSha256}",
+  tags,
+  summary: "Read a version",
+  description: "Problems: `not_found`.",
+  request: { params: ofVersion, query: skillQuery },
+  responses: { 200: row("The version.", ReadVersion), ...problems },
 });
 
 const source = adminRoute({
@@ -194,10 +203,24 @@ const reject = adminRoute({
 
 export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(list, async (c) => {
-    const { id } = c.req.valid("param");
-    await getOrigin(c.get("registry"), id);
-    const page = await listSkills(c.get("registry"), id, pageRequest(c.req.valid("query"), isSkillKey));
+    const { state, current, q, ...query } = c.req.valid("query");
+    const registry = c.get("registry");
+    const origin = await getOrigin(registry, c.req.valid("param").id);
+    const filter = { state, isCurrent: current === "true", q };
+    const page = await listSkills(registry, origin, filter, pageRequest(query, isSkillKey));
     return c.json(pageBody(page, showVersion), 200);
+  });
+  app.openapi(read, async (c) => {
+    const registry = c.get("registry");
+    const row = await readVersion(registry, c.req.valid("param"), c.req.valid("query"));
+    const { probedAt } = await getOrigin(registry, row.originId);
+    const version = toVersion(row);
+    const base = await lastApproved(registry, row.originId, version, row.toolSha256);
+    return one(c, version, () => ({
+      ...showVersion(version),
+      isCurrent: row.lastSeenAt === probedAt,
+      comparedWith: base?.toolSha256 ?? null,
+    }));
   });
   app.openapi(source, async (c) => {
     const registry = c.get("registry");

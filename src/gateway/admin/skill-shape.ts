@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { type SkillVersion, stateOf } from "../registry/skills.ts";
-import { Moment } from "./shapes.ts";
+import { Moment, PageQuery, queryText, queryWord } from "./shapes.ts";
 
 export const SkillState = z.enum(["approved", "rejected", "waiting"]).openapi({
   description: "waiting: nobody has decided about this version.",
@@ -32,6 +32,17 @@ export const SkillVersionBody = z
     }),
   })
   .openapi("SkillVersion");
+
+/** Which of the versions seen are asked for. */
+export const SkillFilterQuery = PageQuery.extend({
+  state: queryWord(
+    "state",
+    ["approved", "rejected", "waiting"],
+    "waiting: also approved versions that are `changedSinceApproval`.",
+  ),
+  current: queryWord("current", ["true"], "Only what the latest probe of its origin saw."),
+  q: queryText("q", 200, "Only those whose name holds this text, in any case."),
+});
 
 export function showVersion(version: SkillVersion) {
   return { ...version, state: stateOf(version) };

@@ -44,6 +44,44 @@ beforeEach(async () => {
   await publish(["sum", "a"]);
 });
 
+describe("the list of versions", () => {
+  const names = async (query: string) =>
+    (await call("GET", `/origins/${id}/skills?${query}`)).body.items.map(({ name }: { name: string }) => name);
+
+  it("shows what activation would take whatever else a publisher has shown before", async () => {
+    const { probedAt } = (await call("GET", `/origins/${id}`)).body;
+    // 20 versions of each of 256 skills, which come first in the order of names.
+    await testEnv.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 5119)
+       INSERT INTO skills (origin_id, scope, name, tool_sha256, first_seen_at, last_seen_at)
+       SELECT ?1, '', printf('a%03d', i % 256), printf('%064d', i), 1, ?2 - 1 FROM n`,
+    )
+      .bind(id, probedAt)
+      .run();
+    expect(await names("current=true")).toEqual(["sum"]);
+    expect(await names("current=true&state=waiting")).toEqual(["sum"]);
+    expect(await names("current=true&state=approved")).toEqual([]);
+    expect(await names("q=SU")).toEqual(["sum"]);
+    expect((await call("POST", `/origins/${id}/activate`, { probedAt })).body.status).toBe("active");
+    expect(await names("state=approved")).toEqual(["sum"]);
+    const other = await register("https://other.example");
+    expect((await call("GET", `/origins/${other}/skills?current=true`)).body.items).toEqual([]);
+  });
+
+  it("[code:not_found] has an address for every version", async () => {
+    const read = (toolSha256: string, query: string) => call("GET", `/origins/${id}/skills/${toolSha256}?${query}`);
+    await call("POST", `/origins/${id}/activate`);
+    await publish(["sum", "b"]);
+    const fresh = await read(B, "name=sum");
+    expect(fresh.body).toMatchObject({ ...version(B), state: "waiting", isCurrent: true, comparedWith: A });
+    expect(fresh.headers.get("ETag")).not.toBeNull();
+    expect((await read(A, "name=sum")).body).toMatchObject({ state: "approved", isCurrent: false, comparedWith: null });
+    expect((await read(B, "name=sum&scope=other")).body.code).toBe("not_found");
+    expect((await read(B, "name=Sum")).body.code).toBe("not_found");
+    expect((await read(B, "")).body).toMatchObject({ code: "bad_request", errors: [{ field: "name" }] });
+  });
+});
+
 describe("approving a version of an active origin", () => {
   beforeEach(async () => {
     await call("POST", `/origins/${id}/activate`);

@@ -6,7 +6,7 @@ import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, one } from "./frame.ts";
 import { Problem } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
-import { body, json, Moment, problems } from "./shapes.ts";
+import { body, Moment, problems, row } from "./shapes.ts";
 
 const Root = z.record(z.string(), z.any(), { error: "must be a JSON object" });
 
@@ -20,7 +20,7 @@ const TrustRootBody = z
   .openapi("TrustRoot");
 
 const tags = ["trust root"];
-const answer = json("The trust root in force.", TrustRootBody);
+const answer = row("The trust root in force.", TrustRootBody);
 
 const read = adminRoute({
   role: "viewer",

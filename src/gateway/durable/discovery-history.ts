@@ -84,6 +84,12 @@ export class DiscoveryHistory {
     }));
   }
 
+  /** How many skills the latest outcome that was a release refused, and held back. */
+  lastRefusals(): { readonly rejected: number; readonly held: number } {
+    const release = this.list().find((past) => past.outcome === "release");
+    return { rejected: release?.rejected ?? 0, held: release?.held ?? 0 };
+  }
+
   #rows(limit: number): readonly Row[] {
     return this.#storage.sql.exec<Row>("SELECT * FROM outcomes ORDER BY id DESC LIMIT ?", limit).toArray();
   }

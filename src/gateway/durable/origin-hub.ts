@@ -66,6 +66,9 @@ export interface HubStatus {
   readonly fetchedAt: number | null;
   /** How the last discovery failed; `null`: it did not, or nobody remembers. */
   readonly failure: { readonly at: number; readonly code: HubFailure["code"]; readonly message: string } | null;
+  /** Skills of the last release that are not served as published: refused, and held back beside approved ones. */
+  readonly rejected: number;
+  readonly held: number;
 }
 
 /** What a hub holds, for operators who look. */
@@ -178,6 +181,7 @@ export class OriginHub extends DurableObject<Env> {
     return {
       fetchedAt: this.#held?.fetchedAt ?? null,
       failure: failure && { at: failure.at, code: failure.failure.code, message: failure.failure.message },
+      ...this.#history.lastRefusals(),
     };
   }
 

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { type Attestation, attestationEntry } from "../../core/attestation/attestation.ts";
 import { type CalendarDate, calendarDateOf } from "../../core/attestation/calendar-date.ts";
 import { identified } from "../../core/attestation/read.ts";
@@ -267,7 +267,18 @@ export interface AttestationFilter {
   readonly attester?: string | undefined;
   /** The last day of those wanted is an earlier one. */
   readonly expiresBefore?: string | undefined;
+  /** The last day of those wanted is this one or a later one. */
+  readonly expiresFrom?: string | undefined;
+  /** Whether a revocation of it is in force. */
+  readonly isRevoked?: boolean | undefined;
+  readonly state?: AttestationState | undefined;
+  /** What `state` is judged on. */
+  readonly today: CalendarDate;
 }
+
+/** Each attestation is of one of them: `revoked` goes before `expired`. */
+export const ATTESTATION_STATES = ["in_force", "expired", "revoked"] as const;
+export type AttestationState = (typeof ATTESTATION_STATES)[number];
 
 /** Position in a list ordered by the last day, then id. */
 export type ExpiryKey = readonly [validUntil: string, id: string];
@@ -292,7 +303,7 @@ export function listAttestationsByExpiry(
 
 async function listBy<Key extends readonly [number | string, string]>(
   registry: Registry,
-  { origin, toolSha256, attester, expiresBefore }: AttestationFilter,
+  { origin, toolSha256, attester, expiresBefore, expiresFrom, isRevoked, state, today }: AttestationFilter,
   { limit, after }: PageRequest<Key>,
   column: typeof attestations.storedAt | typeof attestations.validUntil,
   keyOf: (row: typeof attestations.$inferSelect) => Key,
@@ -304,6 +315,9 @@ async function listBy<Key extends readonly [number | string, string]>(
         toolSha256 === undefined ? undefined : eq(attestations.toolSha256, toolSha256),
         attester === undefined ? undefined : eq(attestations.attester, attester),
         expiresBefore === undefined ? undefined : lt(attestations.validUntil, expiresBefore),
+        expiresFrom === undefined ? undefined : gte(attestations.validUntil, expiresFrom),
+        isRevoked === undefined ? undefined : (isRevoked ? isNotNull : isNull)(revocations.id),
+        isOfState(state, today),
         isAfter(column, attestations.id, after),
       ),
     )
@@ -311,6 +325,20 @@ async function listBy<Key extends readonly [number | string, string]>(
     .limit(limit + 1);
   const page = toPage(rows, limit, ({ row }) => keyOf(row));
   return { items: await Promise.all(page.items.map(toStored)), nextCursor: page.nextCursor };
+}
+
+/** Of rows of {@link selectStored}. */
+function isOfState(state: AttestationState | undefined, today: CalendarDate): SQL | undefined {
+  switch (state) {
+    case undefined:
+      return undefined;
+    case "in_force":
+      return and(isNull(revocations.id), gte(attestations.validUntil, today));
+    case "expired":
+      return and(isNull(revocations.id), lt(attestations.validUntil, today));
+    case "revoked":
+      return isNotNull(revocations.id);
+  }
 }
 
 /** @throws RegistryError `not_found`. */

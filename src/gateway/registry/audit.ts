@@ -17,42 +17,45 @@ export const GENESIS_HASH = "0".repeat(64);
 const MAX_ATTEMPTS = 40;
 const MAX_BACKOFF_MS = 250;
 
-export type AuditAction =
-  | "origin.create"
-  | "origin.update"
-  | "origin.probe"
-  | "origin.activate"
-  | "origin.suspend"
-  | "origin.revoke"
-  | "skill.approve"
-  | "skill.reject"
-  | "skill.forget"
-  | "reviewer.create"
-  | "reviewer.retire"
-  | "reviewer.revoke"
-  | "attestation.create"
-  | "attestation.omit"
-  | "revocation.create"
-  | "revocation.lift"
-  | "trust_root.replace"
-  | "trust_root.reset"
-  | "import"
-  | "client.create"
-  | "client.update"
-  | "client.tools"
-  | "client.limits"
-  | "client.suspend"
-  | "client.resume"
-  | "client.token.create"
-  | "client.token.inspect"
-  | "client.token.revoke"
-  | "operator.create"
-  | "operator.update"
-  | "operator.token.create"
-  | "operator.token.revoke"
-  | "session.create"
-  | "session.end"
-  | "bootstrap.retire";
+/** Each is a word or several with dots between; none is the beginning of another up to a dot. */
+export const AUDIT_ACTIONS = [
+  "origin.create",
+  "origin.update",
+  "origin.probe",
+  "origin.activate",
+  "origin.suspend",
+  "origin.revoke",
+  "skill.approve",
+  "skill.reject",
+  "skill.forget",
+  "reviewer.create",
+  "reviewer.retire",
+  "reviewer.revoke",
+  "attestation.create",
+  "attestation.omit",
+  "revocation.create",
+  "revocation.lift",
+  "trust_root.replace",
+  "trust_root.reset",
+  "import",
+  "client.create",
+  "client.update",
+  "client.tools",
+  "client.limits",
+  "client.suspend",
+  "client.resume",
+  "client.token.create",
+  "client.token.inspect",
+  "client.token.revoke",
+  "operator.create",
+  "operator.update",
+  "operator.token.create",
+  "operator.token.revoke",
+  "session.create",
+  "session.end",
+  "bootstrap.retire",
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** What a mutation writes about itself. `detail` never holds a token, a secret or an argument value. */
 export interface AuditEntry {

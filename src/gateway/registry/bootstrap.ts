@@ -3,6 +3,7 @@ import { mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { consoleState, operators, operatorTokens } from "./schema.ts";
+import { endInspectionTokens } from "./tokens.ts";
 
 const ONLY_ROW = 1;
 
@@ -30,6 +31,7 @@ export function retireBootstrap(registry: Registry, acting: Acting, operatorId: 
           .insert(consoleState)
           .values({ id: ONLY_ROW, ...state })
           .onConflictDoUpdate({ target: consoleState.id, set: state }),
+        endInspectionTokens(registry, "admin-token", acting.now),
       ],
       audit: { action: "bootstrap.retire", subject: "admin-token", detail: {} },
     };

@@ -136,7 +136,7 @@ function clientStatements(
   if (newTokens.length > 0) {
     statements.push(
       registry.insert(clientTokens).select(
-        sql`SELECT value ->> 0, value ->> 1, value ->> 2, ${now}, NULL, NULL, 1, NULL, 'client', NULL
+        sql`SELECT value ->> 0, value ->> 1, value ->> 2, ${now}, NULL, NULL, 1, NULL, 'client', NULL, NULL
           FROM json_each(${JSON.stringify(newTokens)})`,
       ),
     );

@@ -5,8 +5,9 @@ import { requireAdminLeft } from "./bootstrap.ts";
 import type { Acting, Registry } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
-import { type CreatedKey, isAfter, type Page, type PageRequest, toPage } from "./page.ts";
+import { type CreatedKey, holds, isAfter, type Page, type PageRequest, toPage } from "./page.ts";
 import { operators } from "./schema.ts";
+import { endInspectionTokens } from "./tokens.ts";
 
 export type Operator = typeof operators.$inferSelect;
 
@@ -45,7 +46,7 @@ export function createOperator(registry: Registry, acting: Acting, wanted: NewOp
 }
 
 /**
- * Changes an operator, in force at the next request of theirs; where nothing differs, nothing is written.
+ * Changes an operator, in force at the next request of theirs; with another role or standing the inspection tokens end that they made. Where nothing differs, nothing is written.
  *
  * @param accessInUse whether operators may sign in through Cloudflare Access.
  * @throws RegistryError `not_found`, `already_exists`, `last_admin`.
@@ -80,7 +81,12 @@ export function updateOperator(
     }
     return {
       result: after,
-      writes: [registry.update(operators).set(after).where(eq(operators.id, id))],
+      writes: [
+        registry.update(operators).set(after).where(eq(operators.id, id)),
+        ...(after.status !== before.status || after.role !== before.role
+          ? [endInspectionTokens(registry, id, acting.now)]
+          : []),
+      ],
       audit: { action: "operator.update", subject: id, detail },
     };
   });
@@ -100,15 +106,16 @@ export async function getOperator(registry: Registry, id: string): Promise<Opera
   return row;
 }
 
-/** Oldest first. @param filter all of what is given must hold. */
+/** Oldest first. @param filter all of what is given must hold; `q`: part of the name. */
 export async function listOperators(
   registry: Registry,
-  filter: Partial<Pick<Operator, "status" | "role">>,
+  filter: { readonly [Key in "status" | "role"]?: Operator[Key] | undefined } & { readonly q?: string | undefined },
   { limit, after }: PageRequest<CreatedKey>,
 ): Promise<Page<Operator>> {
   const conditions: (SQL | undefined)[] = [
     filter.status === undefined ? undefined : eq(operators.status, filter.status),
     filter.role === undefined ? undefined : eq(operators.role, filter.role),
+    holds(operators.name, filter.q),
     isAfter(operators.createdAt, operators.id, after),
   ];
   const rows = await registry

@@ -30,6 +30,7 @@ export const origins = sqliteTable(
   (table) => [
     uniqueIndex("origins_origin").on(table.origin),
     index("origins_created").on(table.createdAt, table.id),
+    index("origins_status").on(table.status, table.createdAt, table.id),
     index("origins_called").on(table.status, table.lastCalledAt),
   ],
 );
@@ -77,6 +78,8 @@ export const skills = sqliteTable(
     index("skills_tool").on(table.toolSha256),
     index("skills_recipe").on(table.recipeSha256),
     index("skills_changed_recipe").on(table.changedRecipeSha256),
+    index("skills_seen").on(table.originId, table.lastSeenAt, table.scope, table.name, table.toolSha256),
+    index("skills_queue").on(table.firstSeenAt, table.originId, table.scope, table.name, table.toolSha256),
   ],
 );
 
@@ -173,8 +176,15 @@ export const attestations = sqliteTable(
     storedBy: text("stored_by").notNull(),
   },
   (table) => [
-    index("attestations_origin").on(table.origin, table.storedAt, table.id),
+    // Of each filter both orders of the list, so that no page of it is sorted.
+    index("attestations_stored").on(table.storedAt, table.id),
     index("attestations_expiry").on(table.validUntil, table.id),
+    index("attestations_origin").on(table.origin, table.storedAt, table.id),
+    index("attestations_origin_expiry").on(table.origin, table.validUntil, table.id),
+    index("attestations_attester").on(table.attester, table.storedAt, table.id),
+    index("attestations_attester_expiry").on(table.attester, table.validUntil, table.id),
+    index("attestations_tool").on(table.toolSha256, table.storedAt, table.id),
+    index("attestations_tool_expiry").on(table.toolSha256, table.validUntil, table.id),
   ],
 );
 
@@ -224,7 +234,10 @@ export const verdicts = sqliteTable(
     verdict: text("verdict", { enum: ["attested", "expired", "invalid", "unattested"] }).notNull(),
     at: integer("at").notNull(),
   },
-  (table) => [primaryKey({ columns: [table.originId, table.scope, table.name, table.toolSha256, table.at] })],
+  (table) => [
+    primaryKey({ columns: [table.originId, table.scope, table.name, table.toolSha256, table.at] }),
+    index("verdicts_at").on(table.originId, table.at, table.scope, table.name, table.toolSha256),
+  ],
 );
 
 /** A tenant's credential holder. */
@@ -243,7 +256,10 @@ export const clients = sqliteTable(
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },
-  (table) => [index("clients_created").on(table.createdAt, table.id)],
+  (table) => [
+    index("clients_created").on(table.createdAt, table.id),
+    index("clients_status").on(table.status, table.createdAt, table.id),
+  ],
 );
 
 export const clientTokens = sqliteTable(
@@ -268,11 +284,14 @@ export const clientTokens = sqliteTable(
       .default("client"),
     /** What the operator calls it. */
     label: text("label"),
+    /** `inspection`: who made it, as in `audit_log`; it ends with what they may do. Null: made before this was kept. */
+    createdBy: text("created_by"),
   },
   (table) => [
     uniqueIndex("client_tokens_sha256").on(table.tokenSha256),
     index("client_tokens_client").on(table.clientId, table.createdAt, table.id),
     index("client_tokens_imported").on(table.imported).where(sql`${table.imported} AND ${table.revokedAt} IS NULL`),
+    index("client_tokens_inspection").on(table.createdBy).where(sql`${table.kind} = 'inspection'`),
   ],
 );
 
@@ -345,6 +364,8 @@ export const operators = sqliteTable(
   (table) => [
     uniqueIndex("operators_access_email").on(table.accessEmail),
     index("operators_created").on(table.createdAt, table.id),
+    index("operators_status").on(table.status, table.createdAt, table.id),
+    index("operators_role").on(table.role, table.createdAt, table.id),
   ],
 );
 
@@ -465,6 +486,16 @@ export const usageErrors = sqliteTable(
     errors: integer("errors").notNull(),
   },
   (table) => [primaryKey({ columns: [table.hour, table.clientId, table.originId, table.tool, table.kind] })],
+);
+
+/** What isolates wrote down of their usage lately: what is sent again, because nobody said that it arrived, is counted once. */
+export const usageFlushes = sqliteTable(
+  "usage_flushes",
+  {
+    id: text("id").primaryKey(),
+    at: integer("at").notNull(),
+  },
+  (table) => [index("usage_flushes_at").on(table.at)],
 );
 
 /** Append-only. Each row holds the hash of the one before; a losing writer retries on the unique index. */

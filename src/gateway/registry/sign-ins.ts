@@ -8,6 +8,9 @@ import { consoleState, operatorSessions, operators, operatorTokens } from "./sch
 /** A session ends after this long, or with the token it was opened with. */
 export const SESSION_MS = 12 * 3_600_000;
 
+/** Longer than any browser keeps the cookie of a session that expired. */
+const EXPIRED_KEPT_MS = 86_400_000;
+
 /** An operator as a request of theirs needs them. */
 export type ActiveOperator = Pick<Operator, "id" | "name" | "role">;
 
@@ -104,7 +107,24 @@ export async function findSession(
 }
 
 /**
- * Opens a session, and forgets those that expired.
+ * What became of the session of a cookie that {@link findSession} does not find. `over`: it ended for ever. `suspended`: it lets nobody in,
+ * and may again. `null`: there never was one, or it expired more than a day ago.
+ */
+export async function sessionEnd(
+  registry: Registry,
+  { ofOperator, ofBootstrap }: SessionHashes,
+  now: number,
+): Promise<"over" | "suspended" | null> {
+  const [row] = await registry
+    .select({ revokedAt: operatorSessions.revokedAt, expiresAt: operatorSessions.expiresAt })
+    .from(operatorSessions)
+    .where(inArray(operatorSessions.sessionSha256, ofBootstrap === null ? [ofOperator] : [ofOperator, ofBootstrap]));
+  if (row === undefined) return null;
+  return row.revokedAt !== null || row.expiresAt <= now ? "over" : "suspended";
+}
+
+/**
+ * Opens a session, and forgets those that expired a day ago: until then their cookies are known to be theirs.
  *
  * @param token what it was opened with; `null`: `ADMIN_TOKEN`.
  */
@@ -130,7 +150,7 @@ export function createSession(
       result: { id, expiresAt },
       writes: [
         registry.insert(operatorSessions).values(row),
-        registry.delete(operatorSessions).where(lte(operatorSessions.expiresAt, acting.now)),
+        registry.delete(operatorSessions).where(lte(operatorSessions.expiresAt, acting.now - EXPIRED_KEPT_MS)),
       ],
       audit: { action: "session.create", subject: id, detail: { tokenId: row.tokenId, expiresAt } },
     };

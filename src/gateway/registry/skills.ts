@@ -1,7 +1,7 @@
-import { and, asc, eq, max, sql } from "drizzle-orm";
+import { and, asc, eq, isNotNull, isNull, max, or, type SQL, sql } from "drizzle-orm";
 import type { SkillId } from "../../core/skill.ts";
 import type { Registry } from "./database.ts";
-import { type Page, type PageRequest, toPage } from "./page.ts";
+import { holds, type Page, type PageRequest, toPage } from "./page.ts";
 import { skills } from "./schema.ts";
 import { AS_LAST_SEEN } from "./seen-skills.ts";
 
@@ -29,7 +29,9 @@ export interface SkillVersion extends SkillId {
 }
 
 /** What an operator decided about a version. */
-export function stateOf(version: Pick<SkillVersion, "approvedAt" | "rejectedAt">): "approved" | "rejected" | "waiting" {
+export type VersionState = "approved" | "rejected" | "waiting";
+
+export function stateOf(version: Pick<SkillVersion, "approvedAt" | "rejectedAt">): VersionState {
   if (version.approvedAt !== null) return "approved";
   return version.rejectedAt === null ? "waiting" : "rejected";
 }
@@ -71,10 +73,39 @@ export async function probedTexts(
   return new Set(rows.map(({ text }) => text));
 }
 
-/** Every version seen, in order of scope, name and hash. */
+/** All of what is given must hold. */
+export interface SkillFilter {
+  /** As {@link isOfState} means it. */
+  readonly state?: VersionState | undefined;
+  /** Only what the latest probe saw, which is what activation would take of. */
+  readonly isCurrent?: boolean;
+  /** Part of the name. */
+  readonly q?: string | undefined;
+}
+
+/** SQL: what waits is also the new recipe or description of a version whose code is approved. */
+export function isOfState(state: VersionState | undefined): SQL | undefined {
+  switch (state) {
+    case undefined:
+      return undefined;
+    case "approved":
+      return isNotNull(skills.approvedAt);
+    case "rejected":
+      return and(isNull(skills.approvedAt), isNotNull(skills.rejectedAt));
+    case "waiting":
+      return or(isNotNull(skills.changed), and(isNull(skills.approvedAt), isNull(skills.rejectedAt)));
+  }
+}
+
+/**
+ * The versions seen of an origin, in order of scope, name and hash.
+ *
+ * @param probedAt of the origin's latest probe; `null`: it was never probed.
+ */
 export async function listSkills(
   registry: Registry,
-  originId: string,
+  { id: originId, probedAt }: { readonly id: string; readonly probedAt: number | null },
+  { state, isCurrent = false, q }: SkillFilter,
   request: PageRequest<SkillKey>,
 ): Promise<Page<SkillVersion>> {
   const after = request.after;
@@ -84,6 +115,9 @@ export async function listSkills(
     .where(
       and(
         eq(skills.originId, originId),
+        isCurrent ? eq(skills.lastSeenAt, probedAt ?? NEVER) : undefined,
+        isOfState(state),
+        holds(skills.name, q),
         after === null
           ? undefined
           : sql`(${skills.scope}, ${skills.name}, ${skills.toolSha256}) > (${after[0]}, ${after[1]}, ${after[2]})`,
@@ -94,6 +128,9 @@ export async function listSkills(
   const page = toPage(rows, request.limit, (row): SkillKey => [row.scope, row.name, row.toolSha256]);
   return { items: page.items.map(toVersion), nextCursor: page.nextCursor };
 }
+
+/** No probe is recorded at it. */
+const NEVER = -1;
 
 /** A condition on {@link skills}: activation may approve this version. The same bytes under another name stay rejected. */
 function isApprovable(originId: string) {

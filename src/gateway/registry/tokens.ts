@@ -1,7 +1,7 @@
 import { and, asc, count, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import { mutate } from "./audit.ts";
 import { getClient } from "./clients.ts";
-import type { Acting, Registry } from "./database.ts";
+import type { Acting, Registry, Statement } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { type CreatedKey, type Page, type PageRequest, toPage } from "./page.ts";
@@ -63,7 +63,15 @@ export function createClientToken(
   return mutate(registry, acting, async () => {
     await getClient(registry, clientId);
     await requireRoom(registry, clientId, "client", MAX_USABLE_TOKENS, acting.now);
-    const row = newRow({ clientId, tokenSha256, createdAt: acting.now, expiresAt, label, kind: "client" });
+    const row = newRow({
+      clientId,
+      tokenSha256,
+      createdAt: acting.now,
+      expiresAt,
+      label,
+      kind: "client",
+      createdBy: null,
+    });
     return {
       result: toToken(row, acting.now),
       writes: [registry.insert(clientTokens).values(row)],
@@ -95,6 +103,7 @@ export function createInspectionToken(
       ...{ clientId, tokenSha256, createdAt: acting.now, expiresAt },
       label: null,
       kind: "inspection",
+      createdBy: acting.actor,
     });
     return {
       result: toToken(row, acting.now),
@@ -107,6 +116,16 @@ export function createInspectionToken(
       audit: { action: "client.token.inspect", subject: row.id, detail: { clientId, expiresAt } },
     };
   });
+}
+
+/** Statement: ends the inspection tokens that somebody made, who may not have them any more. */
+export function endInspectionTokens(registry: Registry, madeBy: string, now: number): Statement {
+  return registry
+    .update(clientTokens)
+    .set({ revokedAt: now })
+    .where(
+      and(eq(clientTokens.kind, "inspection"), eq(clientTokens.createdBy, madeBy), isNull(clientTokens.revokedAt)),
+    );
 }
 
 function newRow(given: Omit<TokenRow, "id" | "revokedAt" | "imported" | "lastUsedAt">): TokenRow {

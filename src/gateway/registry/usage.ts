@@ -1,8 +1,8 @@
-import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { getTableColumns, lt, type SQL, sql } from "drizzle-orm";
 import { EDGES_MS, HOUR_MS, type UsageRow } from "../usage/usage-counters.ts";
 import type { Registry } from "./database.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
-import { usageErrors, usageHourly } from "./schema.ts";
+import { usageErrors, usageFlushes, usageHourly } from "./schema.ts";
 
 /** Usage is kept this long. */
 export const USAGE_KEPT_MS = 90 * 86_400_000;
@@ -15,8 +15,24 @@ const { hour: _hour, clientId: _client, originId: _origin, tool: _tool, ...SUMS 
 /** Columns of the histogram, in order. */
 const BUCKETS = [...EDGES_MS.map((edge) => `ms_${edge}`), "ms_more"];
 
-/** Adds what one isolate counted: all of it or, where writing fails, nothing. */
-export async function addUsage(registry: Registry, rows: readonly UsageRow[]): Promise<void> {
+/** A flush is sent again within minutes, or never. */
+const FLUSHES_KEPT_MS = 86_400_000;
+
+/** What one isolate counted. */
+export interface UsageFlush {
+  /** Random. */
+  readonly id: string;
+  readonly rows: readonly UsageRow[];
+}
+
+/**
+ * Adds what one isolate counted: all of it or, where writing fails, nothing. Again with the same id, as where nobody said that it was
+ * written, nothing is added.
+ *
+ * @param now epoch milliseconds.
+ */
+export async function addUsage(registry: Registry, { id, rows }: UsageFlush, now: number): Promise<void> {
+  const isNew = sql`NOT EXISTS (SELECT 1 FROM usage_flushes WHERE id = ${id})`;
   const sums = JSON.stringify(
     rows.map(({ hour, clientId, originId, tool, calls, gas, buckets }) => [
       ...[hour, clientId, originId, tool, calls, gas],
@@ -31,7 +47,7 @@ export async function addUsage(registry: Registry, rows: readonly UsageRow[]): P
   await registry.batch([
     registry
       .insert(usageHourly)
-      .select(elements(sums, 6 + BUCKETS.length))
+      .select(elements(sums, 6 + BUCKETS.length, isNew))
       .onConflictDoUpdate({
         target: [usageHourly.hour, usageHourly.clientId, usageHourly.originId, usageHourly.tool],
         set: Object.fromEntries(
@@ -40,18 +56,20 @@ export async function addUsage(registry: Registry, rows: readonly UsageRow[]): P
       }),
     registry
       .insert(usageErrors)
-      .select(elements(errors, 6))
+      .select(elements(errors, 6, isNew))
       .onConflictDoUpdate({
         target: [usageErrors.hour, usageErrors.clientId, usageErrors.originId, usageErrors.tool, usageErrors.kind],
         set: { errors: sql.raw("errors + excluded.errors") },
       }),
+    // After what it guards, in one transaction.
+    registry.insert(usageFlushes).values({ id, at: now }).onConflictDoNothing(),
   ]);
 }
 
-/** Rows of a JSON array of arrays, in the order of the table's columns. "WHERE true" tells the parser that ON is no join. */
-function elements(json: string, count: number): SQL {
+/** Rows of a JSON array of arrays, in the order of the table's columns. The condition also tells the parser that ON is no join. */
+function elements(json: string, count: number, condition: SQL): SQL {
   const values = Array.from({ length: count }, (_, position) => `value ->> ${position}`);
-  return sql`SELECT ${sql.raw(values.join(", "))} FROM json_each(${json}) WHERE true`;
+  return sql`SELECT ${sql.raw(values.join(", "))} FROM json_each(${json}) WHERE ${condition}`;
 }
 
 export const USAGE_GROUPS = ["hour", "client", "origin", "tool"] as const;
@@ -152,6 +170,7 @@ function conditions({ from, to, clientId, originId, tool }: UsageQuery): SQL {
 
 /** Removes what is older than 90 days, a bounded part of it at once. @returns rows removed. */
 export async function removeOldUsage(registry: Registry, now: number): Promise<number> {
+  await registry.delete(usageFlushes).where(lt(usageFlushes.at, now - FLUSHES_KEPT_MS));
   const oldest = Math.floor((now - USAGE_KEPT_MS) / HOUR_MS);
   let removed = 0;
   for (const [table, key] of [

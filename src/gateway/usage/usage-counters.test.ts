@@ -22,17 +22,6 @@ describe("usage in the memory of an isolate", () => {
     expect(counters.take()).toEqual([]);
   });
 
-  it("is added to what came meanwhile where it could not be written", () => {
-    const counters = new UsageCounters();
-    counters.count(key, { ...ok, kind: "timeout" });
-    const taken = counters.take();
-    counters.count(key, { ...ok, kind: "timeout" });
-    counters.putBack(taken);
-    const [row] = counters.take();
-    expect(row).toMatchObject({ calls: 2, gas: 20, errors: new Map([["timeout", 2]]) });
-    expect(row?.buckets[2]).toBe(2);
-  });
-
   it("[budget:usage-tools] has 200 names of an origin's tools an hour; the rest is one", () => {
     const counters = new UsageCounters();
     for (let i = 0; i < MAX_TOOLS + 50; i++) counters.count({ ...key, tool: `t${i}` }, ok);

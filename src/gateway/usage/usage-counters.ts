@@ -70,18 +70,6 @@ export class UsageCounters {
     return taken;
   }
 
-  /** Takes back what could not be written. */
-  putBack(rows: readonly UsageRow[]): void {
-    for (const { calls, gas, errors, buckets, ...key } of rows) {
-      const row = this.#row(key);
-      if (row === null) continue;
-      row.calls += calls;
-      row.gas += gas;
-      for (const [kind, count] of errors) row.errors.set(kind, (row.errors.get(kind) ?? 0) + count);
-      for (const [bucket, count] of buckets.entries()) row.buckets[bucket] = (row.buckets[bucket] ?? 0) + count;
-    }
-  }
-
   get size(): number {
     return this.#rows.size;
   }

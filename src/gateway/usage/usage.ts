@@ -5,7 +5,7 @@ import type { Env } from "../env.ts";
 import { publishLive } from "../live/live-feed.ts";
 import { describeFailure, type RequestLog } from "../log.ts";
 import { openRegistry } from "../registry/database.ts";
-import { addUsage, removeOldUsage } from "../registry/usage.ts";
+import { addUsage, removeOldUsage, type UsageFlush } from "../registry/usage.ts";
 import type { GatewayContext } from "../request-context.ts";
 import { HOUR_MS, MAX_ROWS, UsageCounters, type UsageRow } from "./usage-counters.ts";
 
@@ -15,6 +15,10 @@ const WRITE_TIMEOUT_MS = 5_000;
 
 const counters = new UsageCounters();
 let flushedAt = Number.NEGATIVE_INFINITY;
+/** Of which nobody said that it was written: perhaps it was. It is sent again as it is, since its id says what was counted already. */
+let unconfirmed: UsageFlush[] = [];
+/** As many are remembered; each has at most {@link MAX_ROWS} rows. */
+const MAX_UNCONFIRMED = 3;
 
 /**
  * Counts a finished tool call, or a refusal of a known client's request; other messages are not counted. The first one in ten seconds is
@@ -49,16 +53,23 @@ async function writeAndTell(env: Env): Promise<void> {
 export async function flushUsage(env: Env): Promise<{ readonly calls: number; readonly errors: number } | null> {
   const dropped = counters.takeDropped();
   if (dropped > 0) console.warn(JSON.stringify({ event: "usage_dropped", calls: dropped }));
-  const rows = counters.take();
-  if (rows.length === 0) return null;
-  try {
-    await withDeadline(addUsage(openRegistry(env.DB), rows), WRITE_TIMEOUT_MS);
-    return sumOf(rows);
-  } catch (error) {
-    counters.putBack(rows);
-    console.warn(JSON.stringify({ event: "usage_not_written", error: describeFailure(error) }));
-    return null;
+  const flushes = unconfirmed;
+  unconfirmed = [];
+  // While the database is silent, what is counted meanwhile waits in the counters, which are bounded.
+  const rows = flushes.length < MAX_UNCONFIRMED ? counters.take() : [];
+  if (rows.length > 0) flushes.push({ id: crypto.randomUUID(), rows });
+  const written: UsageRow[] = [];
+  for (const [done, flush] of flushes.entries()) {
+    try {
+      await withDeadline(addUsage(openRegistry(env.DB), flush, Date.now()), WRITE_TIMEOUT_MS);
+      written.push(...flush.rows);
+    } catch (error) {
+      unconfirmed.push(...flushes.slice(done));
+      console.warn(JSON.stringify({ event: "usage_not_written", error: describeFailure(error) }));
+      break;
+    }
   }
+  return written.length === 0 ? null : sumOf(written);
 }
 
 /** What the cron does with usage that is too old. Never fails. @returns rows removed. */

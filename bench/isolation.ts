@@ -15,6 +15,8 @@ interface Attack {
   readonly name: string;
   readonly concurrency: number;
   readonly requests: readonly LoadRequest[];
+  /** Measured beside it: what the same requests do to the callers of a bare Worker, which answers each with 404. */
+  readonly isFlood?: true;
   /** Head start, so that the attack is at its full height when the tenant is measured. */
   readonly leadMs: number;
 }
@@ -64,7 +66,7 @@ export function attacks(
   return [
     { name: "slow publisher, 100 calls waiting", concurrency: 100, requests: [slow], leadMs: 500 },
     { name: "gas-burning tool in a loop", concurrency: 4, requests: [burning], leadMs: 0 },
-    { name: "flood of junk tokens", concurrency: 16, requests: junk, leadMs: 0 },
+    { name: "flood of junk tokens", concurrency: 16, requests: junk, isFlood: true, leadMs: 0 },
   ];
 }
 

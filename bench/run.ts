@@ -190,10 +190,14 @@ async function main(args: readonly string[]): Promise<number> {
     }
 
     const isolation: IsolationRow[] = [];
+    const bareIsolation: IsolationRow[] = [];
     if (wants("isolation")) {
       begin("Another tenant beside three attacks");
       for (const attack of attacks(gateway, publisher.origin("slow"), publisher.origin("hostile"), plan.slowMs)) {
         isolation.push(await measureIsolation(generator, attacker, call, attack, plan.isolationMs));
+        if (attack.isFlood !== true) continue;
+        const onBare = { ...attack, name: "the same flood, of a bare Worker" };
+        bareIsolation.push(await measureIsolation(generator, attacker, helloSubject, onBare, plan.isolationMs));
       }
     }
     await running.stop();
@@ -249,6 +253,7 @@ async function main(args: readonly string[]): Promise<number> {
         ...(memory === undefined ? {} : { memory }),
         ...(measured.search === undefined ? {} : { search: measured.search }),
         isolation,
+        isolation_of_bare_worker: bareIsolation,
         floors,
         ...(serving === undefined ? {} : { serving }),
       },
@@ -276,7 +281,7 @@ async function main(args: readonly string[]): Promise<number> {
       say(`Memory: ${memory.after_5000_mib} MiB after 5,000 calls, ${memory.end_mib} MiB after ${memory.calls}`);
       if (memory.calls < calls) say(`  (time was up: ${memory.calls} of ${calls} calls made)`);
     }
-    if (isolation.length > 0) say(`\n${isolationTable(isolation)}\n`);
+    if (isolation.length > 0) say(`\n${isolationTable([...isolation, ...bareIsolation])}\n`);
     if (serving !== undefined) say(`${rowTable(serving)}\n`);
     say(`${floorTable(floors)}\n`);
     if (isolation.some(({ honest_refused }) => honest_refused > 0)) {

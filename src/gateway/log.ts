@@ -1,9 +1,13 @@
+import { FloodLines } from "./flood-lines.ts";
+
 /** The timed steps of an MCP request. */
 export type TimedStep = "auth" | "limiter" | "body" | "policy" | "release" | "sandbox" | "serve";
 
+const floodLines = new FloodLines();
+
 /**
  * The one structured line that a request leaves in the log. It says who called what and how it ended, and never holds a token, an
- * argument, a result or a body.
+ * argument, a result or a body. The refusals of a flood share lines ({@link FloodLines}).
  */
 export class RequestLog {
   /** The route's pattern, not the path. */
@@ -22,6 +26,8 @@ export class RequestLog {
   traceId: string | null = null;
   /** The refusal's code, where the gateway refused. */
   code: string | null = null;
+  /** The address that the request was refused for, where it sends a flood of such requests. */
+  floodOf: string | null = null;
   readonly #requestId: string;
   readonly #httpMethod: string;
   readonly #startedAt = Date.now();
@@ -54,6 +60,8 @@ export class RequestLog {
   }
 
   write(status: number): void {
+    const alike = this.floodOf === null ? undefined : floodLines.take(this.floodOf, Date.now());
+    if (alike === null) return;
     // JSON leaves out what is undefined.
     const fields = {
       event: "request",
@@ -71,6 +79,8 @@ export class RequestLog {
       gasUsed: this.gasUsed ?? undefined,
       discovery: this.discovery ?? undefined,
       traceId: this.traceId ?? undefined,
+      address: this.floodOf ?? undefined,
+      alike,
       ms: { total: this.elapsedMs, ...this.#steps },
     };
     console.log(JSON.stringify(fields));

@@ -74,6 +74,26 @@ describe("429", () => {
   });
 });
 
+describe("a flood of junk tokens", () => {
+  it("shares lines of the log, and every refusal is counted and has its id", async () => {
+    junkFailures.clear();
+    const lines = vi.spyOn(console, "log").mockImplementation(() => {});
+    const from = { "CF-Connecting-IP": "203.0.113.88" };
+    const bindings = { AUTH_FAILURES_PER_MINUTE: "1" };
+    const refused = Array.from({ length: 20 }, () => rpc("/mcp", "ping", { token: "junk", headers: from, bindings }));
+    const answers = await Promise.all(refused);
+    expect(answers.map(({ status }) => status)).toEqual([401, ...Array(19).fill(429)]);
+    expect(new Set(answers.map(({ headers }) => headers.get("X-Request-Id"))).size).toBe(20);
+    const written = lines.mock.calls.map(([line]) => JSON.parse(line));
+    expect(written.map(({ status, address, alike }) => ({ status, address, alike }))).toEqual([
+      { status: 401 },
+      { status: 429, address: "203.0.113.88", alike: 0 },
+    ]);
+    lines.mockRestore();
+    junkFailures.clear();
+  });
+});
+
 describe("guesses at once", () => {
   const from = { "CF-Connecting-IP": "203.0.113.77" };
   const bindings = { AUTH_FAILURES_PER_MINUTE: "5" };

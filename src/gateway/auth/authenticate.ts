@@ -3,13 +3,20 @@ import { GatewayError } from "../errors.ts";
 import { LruCache } from "../lru.ts";
 import { type GatewayContext, moment } from "../request-context.ts";
 import type { Step } from "../steps.ts";
-import { type AuthFailures, clientAddress, junkFailures, unknownFailures } from "./failures.ts";
+import { clientAddress, junkFailures, unknownFailures } from "./failures.ts";
 import { type ClientPolicy, type PolicyCache, type PolicyMoment, policyOf } from "./policy.ts";
+import { delayRefusal } from "./refusal-delay.ts";
 import { isWellFormedToken, parseBearer, parseForeignBearer, tokenSha256 } from "./token.ts";
+
+/** A guess that waits for others of its address to be judged looks this often. */
+const LOOK_MS = 5;
+/** Then it is judged all the same: those before it may wait for a silent database. */
+const LONGEST_WAIT_MS = 1_000;
 
 /**
  * Finds the client of the bearer token. Missing, malformed, unknown, expired and revoked tokens get one and the same answer. Junk is
- * refused by its checksum, or by not being among the imported tokens; beyond the address's limit of failures nothing that is not already known reaches the database.
+ * refused by its checksum, or by not being among the imported tokens; beyond the address's limit of failures nothing that is not already known reaches
+ * the database, and its answers are late.
  */
 export const authenticate: Step = (c) => {
   const header = c.req.header("Authorization");
@@ -45,8 +52,10 @@ async function findClient(c: Context<GatewayContext>, header: string): Promise<C
   const isOurs = token !== null && isWellFormedToken(token);
   const sha256 = isOurs ? await tokenSha256(token) : await importedToken(header, policy, moment(c));
   if (sha256 === null) {
-    refuseBeyond(junkFailures, address, limit, now);
+    const wait = junkFailures.retryAfter(address, limit, now);
+    if (wait > 0) return refuseFlood(c, address, wait);
     junkFailures.record(address, now);
+    if (junkFailures.isGuessing(address, now)) await delayRefusal();
     throw new GatewayError("unauthorized");
   }
   c.set("tokenSha256", sha256);
@@ -55,15 +64,23 @@ async function findClient(c: Context<GatewayContext>, header: string): Promise<C
     usedHeaders.set(header, sha256);
     return client;
   }
-  refuseBeyond(unknownFailures, address, limit, now, sha256);
-  unknownFailures.begin(address, sha256, now);
+  for (;;) {
+    const wait = unknownFailures.retryAfter(address, limit, Date.now(), sha256);
+    if (wait > 0) return refuseFlood(c, address, wait);
+    const hasWaited = Math.abs(Date.now() - now) >= LONGEST_WAIT_MS;
+    if (hasWaited || !unknownFailures.mustWait(address, Date.now(), sha256)) break;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  unknownFailures.begin(address, sha256, Date.now());
   try {
     const found = await policy.client(sha256, moment(c));
-    if (found === null) unknownFailures.record(address, now);
-    return known(found);
+    if (found !== null) return found;
+    unknownFailures.record(address, Date.now());
   } finally {
     unknownFailures.settle(address, sha256);
   }
+  if (unknownFailures.isGuessing(address, Date.now())) await delayRefusal();
+  throw new GatewayError("unauthorized");
 }
 
 /** The hash of a token that another gateway issued and whose hash was moved in, or `null`. Where there are none, nothing is hashed. */
@@ -92,12 +109,13 @@ function known(client: ClientPolicy | null): ClientPolicy {
   return client;
 }
 
-function refuseBeyond(failures: AuthFailures, address: string, limit: number, now: number, credential?: string): void {
-  const retryAfter = failures.retryAfter(address, limit, now, credential);
-  if (retryAfter > 0) {
-    throw new GatewayError("rate_limited", {
-      message: `More than ${limit} failed authentications a minute came from this address.`,
-      retryAfter,
-    });
-  }
+/** @throws {GatewayError} `rate_limited`, late, of an address that has failed as often as it may. */
+async function refuseFlood(c: Context<GatewayContext>, address: string, retryAfter: number): Promise<never> {
+  c.get("log").floodOf = address;
+  await delayRefusal();
+  const { authFailuresPerMinute } = c.get("settings");
+  throw new GatewayError("rate_limited", {
+    message: `More than ${authFailuresPerMinute} failed authentications a minute came from this address.`,
+    retryAfter,
+  });
 }

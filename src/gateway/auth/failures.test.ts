@@ -36,6 +36,27 @@ describe("AuthFailures", () => {
     expect(failures.retryAfter("a", 2, T0 + 5_001, "z")).toBe(0);
   });
 
+  it("has an address's attempts judged four at a time, and one at a time once it failed ten times within a minute", () => {
+    const failures = new AuthFailures();
+    for (const credential of ["w", "x", "y"]) failures.begin("a", credential, T0);
+    expect(failures.mustWait("a", T0, "z")).toBe(false);
+    failures.begin("a", "v", T0);
+    expect(failures.mustWait("a", T0, "z")).toBe(true);
+    expect(failures.mustWait("a", T0, "v")).toBe(false);
+    expect(failures.mustWait("b", T0, "z")).toBe(false);
+
+    failures.begin("b", "v", T0);
+    for (let i = 0; i < 9; i++) failures.record("b", T0);
+    expect(failures.isGuessing("b", T0)).toBe(false);
+    expect(failures.mustWait("b", T0, "z")).toBe(false);
+    failures.record("b", T0);
+    expect(failures.isGuessing("b", T0)).toBe(true);
+    expect(failures.mustWait("b", T0, "z")).toBe(true);
+    failures.settle("b", "v");
+    expect(failures.mustWait("b", T0, "z")).toBe(false);
+    expect(failures.isGuessing("b", T0 + 120_000)).toBe(false);
+  });
+
   it("forgets the address seen longest ago instead of growing", () => {
     const failures = new AuthFailures();
     failures.record("first", T0);

@@ -5,6 +5,10 @@ const MINUTE_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
 /** An attempt that did not settle within this time was cancelled with its request. */
 const OPEN_MS = 5_000;
+/** So many attempts of an address are judged at a time, since each may cost a read of the database … */
+const ATTEMPTS_AT_ONCE = 4;
+/** … and one of an address that failed so often within a minute: it looks like one that guesses. */
+const GUESSES = 10;
 
 /** One minute of an address: how often it failed in the running window and in the one before. */
 interface Tally {
@@ -30,10 +34,20 @@ export class AuthFailures {
    * @param credential names the credential of this attempt: others with the same one do not count against it.
    */
   retryAfter(address: string, limit: number, now: number, credential?: string): number {
-    const { count, before } = this.#tally(address, now);
-    const failed = count + before * (1 - (now % MINUTE_MS) / MINUTE_MS);
+    const failed = this.#failed(address, now);
     if (failed >= limit) return Math.ceil((MINUTE_MS - (now % MINUTE_MS)) / 1000);
     return failed + this.#openOthers(address, now, credential) >= limit ? 1 : 0;
+  }
+
+  /** True while the attempt must wait for others of its address to be judged: a flood's guesses come one after the other. */
+  mustWait(address: string, now: number, credential: string): boolean {
+    const atOnce = this.isGuessing(address, now) ? 1 : ATTEMPTS_AT_ONCE;
+    return this.#openOthers(address, now, credential) >= atOnce;
+  }
+
+  /** True of an address that failed often: it gets its refusals late. */
+  isGuessing(address: string, now: number): boolean {
+    return this.#failed(address, now) >= GUESSES;
   }
 
   /** Notes an attempt that takes time to judge, so that many at once are not more than the limit allows. */
@@ -57,6 +71,11 @@ export class AuthFailures {
   clear(): void {
     this.#tallies.clear();
     this.#open.clear();
+  }
+
+  #failed(address: string, now: number): number {
+    const { count, before } = this.#tally(address, now);
+    return count + before * (1 - (now % MINUTE_MS) / MINUTE_MS);
   }
 
   #openOthers(address: string, now: number, credential: string | undefined): number {

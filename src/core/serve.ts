@@ -3,18 +3,22 @@ import type { ReleaseSkill, UnverifiedRecipes } from "./discovery/release.ts";
 import { createFetchOrigin } from "./fetch/fetch-origin.ts";
 import type { OriginFetcher } from "./fetch/origin-fetch.ts";
 import { decodeUtf8, type Sha256Hex } from "./integrity.ts";
-import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 import type { SandboxLimits } from "./limits.ts";
-import type { CallContext, Era, ListedResource, ListedTool, Provider, ToolResult } from "./mcp/provider.ts";
+import type { CallContext, ListedResource, ListedTool, Provider, ToolResult } from "./mcp/provider.ts";
 import { traceParent } from "./mcp/trace-context.ts";
 import type { MemoryIndexes } from "./memory/memory-indexes.ts";
 import { createMemorySearch } from "./memory/memory-search.ts";
-import type { Capabilities } from "./sandbox/capabilities.ts";
-import type { GuestErrorCode } from "./sandbox/outcome.ts";
-import type { Sandbox, Tenant, Tool } from "./sandbox/sandbox.ts";
-import { type CompiledSchema, compileSchema } from "./schema/compile.ts";
-import { SchemaError } from "./schema/schema-error.ts";
-import { type Evaluation, validateValue } from "./schema/validate.ts";
+import type { Sandbox, Tool } from "./sandbox/sandbox.ts";
+import { later } from "./sandbox/steps.ts";
+import {
+  callTool,
+  type ToolAnswer,
+  type ToolFailureCode,
+  type ToolRuntime,
+  toolError,
+  toolResult,
+} from "./serve-call.ts";
 import { listTool } from "./serve-listing.ts";
 import {
   callGuide,
@@ -25,7 +29,7 @@ import {
   type ServedRecipe,
   servedRecipes,
 } from "./serve-recipes.ts";
-import { GUIDE_TOOL, type ToolDefinition } from "./skill.ts";
+import { GUIDE_TOOL } from "./skill.ts";
 
 /** How long a client may keep the lists, milliseconds. */
 const DEFAULT_TTL_MS = 15_000;
@@ -42,14 +46,7 @@ export interface CallReport {
   readonly durationMs: number;
 }
 
-export type CallReportCode =
-  | "ok"
-  | "invalid_arguments"
-  | "invalid_result"
-  | "unusable_schema"
-  | "unavailable"
-  | "unknown_recipe"
-  | GuestErrorCode;
+export type CallReportCode = "ok" | "unavailable" | "unknown_recipe" | ToolFailureCode;
 
 export interface ProviderOptions {
   readonly sandbox: Pick<Sandbox, "call" | "evaluate">;
@@ -177,19 +174,13 @@ function reportGuide(options: ProviderOptions, recipes: CatalogContents["recipes
   return result;
 }
 
-interface Runtime {
-  readonly sandbox: ProviderOptions["sandbox"];
-  readonly tenant: Tenant;
-  readonly capabilities: Capabilities;
-}
-
 /** @param scope of the skill that is called: it searches the memory of its own scope, and none where there is none. */
 function createRuntime(
   { origin, memories }: Catalog,
   scope: string | null,
   options: ProviderOptions,
   { meta }: CallContext,
-): Runtime {
+): ToolRuntime {
   const { sandbox, fetch, limits, client = "", forwardTrace = false } = options;
   const traceparent = forwardTrace ? traceParent({ _meta: meta })?.text : undefined;
   const fetchOrigin = createFetchOrigin({ origin, fetch, limits, traceparent });
@@ -204,62 +195,30 @@ function createRuntime(
   };
 }
 
-interface Answer {
-  readonly result: ToolResult;
-  readonly code: CallReportCode;
-  readonly gasUsed: number;
-}
-
 async function callAndReport(
   options: ProviderOptions,
-  runtime: Runtime,
-  entry: CatalogSkill,
-  args: JsonObject,
-  context: CallContext,
-): Promise<ToolResult> {
-  const { publicName: tool, toolSha256 } = entry.skill;
-  const now = options.now ?? Date.now;
-  const begin = now();
-  let answer: Answer | null = null;
-  try {
-    answer = await callSkill(runtime, entry, args, context);
-    return answer.result;
-  } finally {
-    const { code, gasUsed } = answer ?? UNAVAILABLE;
-    options.onCall?.({ tool, toolSha256, code, gasUsed, durationMs: now() - begin });
-  }
-}
-
-const UNAVAILABLE = { code: "unavailable", gasUsed: 0 } as const;
-
-async function callSkill(
-  { sandbox, tenant, capabilities }: Runtime,
+  runtime: ToolRuntime,
   entry: CatalogSkill,
   args: JsonObject,
   { signal, era }: CallContext,
-): Promise<Answer> {
+): Promise<ToolResult> {
   const { skill } = entry;
-  const where: Evaluation = { sandbox, tenant, signal };
-  const schemas = compiledSchemas(skill.definition);
-  if (!schemas.ok) return { result: toolError(schemas.message), code: "unusable_schema", gasUsed: 0 };
-  const validating = validateValue(schemas.input, args, where);
-  const input = validating instanceof Promise ? await validating : validating;
-  if (input.violation !== null) {
-    const message = `Invalid arguments${at(input.violation.path)}: ${input.violation.message}`;
-    return { result: toolError(message), code: "invalid_arguments", gasUsed: input.gasUsed };
+  const now = options.now ?? Date.now;
+  const begin = now();
+  let answer: ToolAnswer | null = null;
+  try {
+    answer = await later(callTool(runtime, skill.definition, new SkillScript(skill), args, signal));
+    return toolResult(answer, listTool(entry).outputSchema, era);
+  } finally {
+    const code = answer === null ? "unavailable" : answer.ok ? "ok" : answer.code;
+    options.onCall?.({
+      tool: skill.publicName,
+      toolSha256: skill.toolSha256,
+      code,
+      gasUsed: answer?.gasUsed ?? 0,
+      durationMs: now() - begin,
+    });
   }
-  const outcome = await sandbox.call(new SkillScript(skill), args, capabilities, { signal, tenant });
-  let gasUsed = input.gasUsed + outcome.gasUsed;
-  if (!outcome.ok) return { result: toolError(outcome.message), code: outcome.code, gasUsed };
-  const { value } = outcome;
-  if (schemas.output === null) return { result: toolResult(value, null, era), code: "ok", gasUsed };
-  const output = await validateValue(schemas.output, value, where);
-  gasUsed += output.gasUsed;
-  if (output.violation !== null) {
-    const message = `The tool's result breaks its own outputSchema${at(output.violation.path)}: ${output.violation.message}`;
-    return { result: toolError(message), code: "invalid_result", gasUsed };
-  }
-  return { result: toolResult(value, listTool(entry).outputSchema ?? null, era), code: "ok", gasUsed };
 }
 
 /** The script as the sandbox takes it: decoded only when no image of the loaded skill is at hand. */
@@ -277,53 +236,4 @@ class SkillScript implements Tool {
   get source(): string {
     return decodeUtf8(this.#bytes);
   }
-}
-
-/** Most characters of a JSON Pointer in a sentence: a key of the arguments may be a megabyte long. */
-const PATH_LENGTH = 200;
-
-function at(path: string): string {
-  return path === "" ? "" : ` at ${path.length > PATH_LENGTH ? `${path.slice(0, PATH_LENGTH)}…` : path}`;
-}
-
-type CompiledSchemas =
-  | { readonly ok: true; readonly input: CompiledSchema; readonly output: CompiledSchema | null }
-  | { readonly ok: false; readonly message: string };
-
-/** A release lives as long as its isolate's cache keeps it, and its compiled schemas with it. */
-const compiled = new WeakMap<ToolDefinition, CompiledSchemas>();
-
-function compiledSchemas(definition: ToolDefinition): CompiledSchemas {
-  let schemas = compiled.get(definition);
-  if (schemas === undefined) {
-    schemas = compileSchemas(definition);
-    compiled.set(definition, schemas);
-  }
-  return schemas;
-}
-
-/** A stored release may be older than the rules of this version: what they refuse now fails its own tool alone. */
-function compileSchemas({ inputSchema, outputSchema }: ToolDefinition): CompiledSchemas {
-  let field = "inputSchema";
-  try {
-    const input = compileSchema(inputSchema);
-    field = "outputSchema";
-    return { ok: true, input, output: outputSchema === undefined ? null : compileSchema(outputSchema) };
-  } catch (error) {
-    if (!(error instanceof SchemaError)) throw error;
-    return { ok: false, message: `The tool's ${field} is not usable${at(error.path)}: ${error.message}.` };
-  }
-}
-
-function toolResult(value: Json, outputSchema: JsonObject | null, era: Era): ToolResult {
-  const raw = isJsonObject(value) || (era === "modern" && outputSchema !== null);
-  return {
-    content: [{ type: "text", text: JSON.stringify(value) }],
-    structuredContent: raw ? value : { result: value },
-    isError: false,
-  };
-}
-
-function toolError(text: string): ToolResult {
-  return { content: [{ type: "text", text }], isError: true };
 }

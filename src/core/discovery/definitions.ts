@@ -156,16 +156,10 @@ export class DefinitionReader {
   }
 
   async #check(definition: ToolDefinition, mostGas: number): Promise<Checked<ToolDefinition>> {
-    const { inputSchema, outputSchema, annotations } = definition;
-    if (annotations !== undefined && !isWithinDepth(annotations, ANNOTATIONS_DEPTH)) {
-      return refused("bad_definition", `The \`annotations\` are nested more than ${ANNOTATIONS_DEPTH} deep.`);
-    }
+    const annotations = checkAnnotations(definition);
+    if (!annotations.ok) return annotations;
     const { sandbox, schemaGas, tenant, signal } = this.#options;
-    for (const [field, schema] of [
-      ["inputSchema", inputSchema],
-      ["outputSchema", outputSchema],
-    ] as const) {
-      if (schema === undefined) continue;
+    for (const { field, schema } of schemasOf(definition)) {
       const gas = Math.max(0, Math.min(mostGas, schemaGas, this.#gasLeft));
       const check = await checkSchema(schema, { sandbox, tenant, signal, gas });
       this.#spend(check.gasUsed);
@@ -213,7 +207,21 @@ function decode(bytes: Uint8Array): Checked<string> {
   }
 }
 
-function checkInputRoot(definition: ToolDefinition): Checked<ToolDefinition> {
+/** The schemas that a definition has. */
+export function schemasOf({ inputSchema, outputSchema }: ToolDefinition) {
+  const input = { field: "inputSchema", schema: inputSchema };
+  return outputSchema === undefined ? [input] : [input, { field: "outputSchema", schema: outputSchema }];
+}
+
+export function checkAnnotations(definition: ToolDefinition): Checked<ToolDefinition> {
+  if (definition.annotations === undefined || isWithinDepth(definition.annotations, ANNOTATIONS_DEPTH)) {
+    return passed(definition);
+  }
+  return refused("bad_definition", `The \`annotations\` are nested more than ${ANNOTATIONS_DEPTH} deep.`);
+}
+
+/** What the `inputSchema` of a tool must be besides a schema that can be evaluated, which must be known already. */
+export function checkInputRoot(definition: ToolDefinition): Checked<ToolDefinition> {
   const { type } = definition.inputSchema;
   // Arguments are always an object; some clients refuse a whole list for one schema that says otherwise.
   if (type !== undefined && type !== "object")
@@ -227,7 +235,7 @@ function checkInputRoot(definition: ToolDefinition): Checked<ToolDefinition> {
   return passed(definition);
 }
 
-function badSchema(field: string, path: string, message: string): Refused {
+export function badSchema(field: string, path: string, message: string): Refused {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   return refused("bad_schema", `The \`${field}\` is not usable at ${path === "" ? "its root" : shown}: ${message}.`);
 }

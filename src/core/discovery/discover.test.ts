@@ -107,7 +107,7 @@ describe("a release", () => {
     const watched = {
       evaluate: sandbox.evaluate.bind(sandbox),
       load: (...args: Parameters<typeof sandbox.load>) => {
-        loaded.push(args[0].name);
+        loaded.push(`${args[0].name}`);
         return sandbox.load(...args);
       },
     };

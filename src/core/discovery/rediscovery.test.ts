@@ -12,7 +12,7 @@ function countingSandbox() {
   const sandbox = createTestSandbox();
   const loaded: string[] = [];
   const load: typeof sandbox.load = (tool, options) => {
-    loaded.push(tool.name);
+    loaded.push(`${tool.name}`);
     return sandbox.load(tool, options);
   };
   return { loaded, sandbox: { load, evaluate: sandbox.evaluate.bind(sandbox) } };

@@ -8,7 +8,12 @@ import { preludeSource } from "./prelude.ts";
 const HOST_FUNCTION = 1;
 
 /** The image that every script is loaded into: runtime, context, limits and prelude, no foreign code yet. */
-export function makeBaseImage(engine: Engine, limits: SandboxLimits, now: () => number): Image {
+export function makeBaseImage(
+  engine: Engine,
+  limits: SandboxLimits,
+  now: () => number,
+  actions: readonly string[],
+): Image {
   const instance = new Instance({ engine, now, memoryBytes: limits.linearMemoryBytes, mayGrow: () => true });
   const { exports } = instance;
   instance.runtime = exports.QTS_NewRuntime();
@@ -18,7 +23,7 @@ export function makeBaseImage(engine: Engine, limits: SandboxLimits, now: () => 
   const context = exports.QTS_NewContext(instance.runtime, 0);
   instance.context = context;
 
-  const code = instance.newCString(preludeSource(limits));
+  const code = instance.newCString(preludeSource(limits, actions));
   const fileName = instance.newCString("prelude.js");
   const makeDispatch = exports.QTS_Eval(context, code.pointer, code.length, fileName.pointer, 0, 0);
   expectValue(instance, makeDispatch);

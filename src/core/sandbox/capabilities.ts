@@ -18,6 +18,12 @@ export interface MemoryHit {
   readonly concept_id: string;
 }
 
+/** Calls of an embedder's actions in one tool call, all of them together. */
+export const MAX_ACTION_CALLS = 50;
+
+/** An action of the program that embeds the sandbox. Its parameters are untrusted guest JSON; `signal` ends with the call. */
+export type Action = (parameters: readonly Json[], signal: AbortSignal) => Json | Promise<Json>;
+
 /** The guest's account for work that the host does for it. */
 export interface SearchMeter {
   /** Takes units of gas. Throws when none are left, and the guest ends: nothing more need be done for it. */
@@ -39,4 +45,6 @@ export interface Capabilities {
     k: number,
     meter: SearchMeter,
   ) => readonly MemoryHit[] | Promise<readonly MemoryHit[]>;
+  /** The embedder's own, by the names that its sandbox was made with. Answers are charged to the guest's gas by their size. */
+  readonly actions?: ReadonlyMap<string, Action>;
 }

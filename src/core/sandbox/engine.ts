@@ -12,6 +12,8 @@ export type EngineSetting = "auto" | EngineKind;
 export interface Engine {
   readonly kind: EngineKind;
   readonly module: WebAssembly.Module;
+  /** The guest runs to its end in one go, and nothing of the host is waited for: neither the platform nor the guest is ever suspended. */
+  readonly isSynchronous?: boolean;
 }
 
 /** Addresses (bytes) in the linear memory of an engine. Static data is [0, stackLow); the heap starts at `stackTop`. */

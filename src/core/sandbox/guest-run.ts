@@ -1,12 +1,13 @@
 import type { Json } from "../json.ts";
 import type { SandboxLimits } from "../limits.ts";
 import { type CallControl, CallStopped } from "./call-control.ts";
-import type { Capabilities, MemoryHit, SearchMeter } from "./capabilities.ts";
+import { type Capabilities, MAX_ACTION_CALLS, type MemoryHit, type SearchMeter } from "./capabilities.ts";
 import { type HostSide, type Instance, MOST_GAS, OutOfMemory } from "./instance.ts";
 import { readSearchArguments } from "./memory-search.ts";
 import type { GuestErrorCode, GuestFailure } from "./outcome.ts";
 import { capMessage, exceedsBytes, type GuestAnswer, parseJson, readAnswer } from "./outcome-text.ts";
 import { ASK, CAPABILITY, DISPATCH, VALUE } from "./protocol.ts";
+import { type Steps, settled } from "./steps.ts";
 
 /**
  * Gas beyond the budget in which a guest that overspends is ended by the interrupt handler, with its stack unwound; where
@@ -33,6 +34,8 @@ export interface GuestRunOptions {
   readonly newSeed: () => string;
   /** Settles when it is this call's turn to compute on, with the units of gas that it has for it. */
   readonly nextTurn: () => Promise<number>;
+  /** Whether the guest can be suspended until an answer is there. */
+  readonly canWait: boolean;
 }
 
 /** The host's side of one use of an instance: its gas, its capabilities, its end. */
@@ -44,8 +47,10 @@ export class GuestRun implements HostSide {
   readonly #control: CallControl;
   readonly #newSeed: () => string;
   readonly #nextTurn: () => Promise<number>;
+  readonly #canWait: boolean;
   #fetchCalls = 0;
   #searchCalls = 0;
+  #actionCalls = 0;
   #answer: GuestAnswer | null = null;
   #gasAtAnswer: number | null = null;
   /**
@@ -62,6 +67,7 @@ export class GuestRun implements HostSide {
     this.#control = options.control;
     this.#newSeed = options.newSeed;
     this.#nextTurn = options.nextTurn;
+    this.#canWait = options.canWait;
     options.instance.hostSide = this;
     options.instance.gas = this.#budget + GRACE_GAS;
     options.instance.gasFloor = GRACE_GAS;
@@ -81,48 +87,52 @@ export class GuestRun implements HostSide {
   }
 
   /** Evaluates a script, runs the jobs that it left and returns the pointer of its value. */
-  evaluate(source: string, fileName: string): Promise<number | GuestFailure> {
-    return this.#guarded(async () => {
+  *evaluate(source: string, fileName: string): Steps<number | GuestFailure> {
+    try {
       const { instance, exports } = this.#parts;
       const code = instance.newCString(source);
       const file = instance.newCString(fileName);
-      const value = await instance.evaluate(instance.context, code.pointer, code.length, file.pointer, 0, 0);
+      const value = yield* settled(instance.evaluate(instance.context, code.pointer, code.length, file.pointer, 0, 0));
       exports.free(code.pointer);
       exports.free(file.pointer);
-      return (await this.#exception(value)) ?? (await this.#runJobs(() => false)) ?? value;
-    });
+      return (yield* this.#exception(value)) ?? (yield* this.#runJobs(() => false)) ?? value;
+    } catch (error) {
+      return this.#failureOf(error);
+    }
   }
 
   /** One call of `dispatch` with a guest value, which answers at once; the answer may have `maximumBytes`. */
-  ask(operation: number, makePayload: () => number, maximumBytes: number): Promise<GuestAnswer | GuestFailure> {
-    return this.#guarded(async () => {
+  *ask(operation: number, makePayload: () => number, maximumBytes: number): Steps<GuestAnswer | GuestFailure> {
+    try {
       const { instance } = this.#parts;
-      const value = await instance.call(...this.#dispatchArguments(operation, makePayload()));
-      const failure = await this.#exception(value);
+      const value = yield* settled(instance.call(...this.#dispatchArguments(operation, makePayload())));
+      const failure = yield* this.#exception(value);
       if (failure !== null) return failure;
       const answer = this.#within(readAnswer(instance.readString(value)));
       if (answer.ok && exceedsBytes(answer.json, maximumBytes)) {
         return this.fail("bad_definition", `the definition exceeds ${maximumBytes} bytes`);
       }
       return answer;
-    });
+    } catch (error) {
+      return this.#failureOf(error);
+    }
   }
 
   /** Runs the handler with arguments in JSON to its outcome, through any number of suspensions and promise jobs. */
-  async call(argumentsJson: string): Promise<GuestAnswer | GuestFailure> {
+  *call(argumentsJson: string): Steps<GuestAnswer | GuestFailure> {
     const { instance } = this.#parts;
     try {
       this.#control.check();
       const called = instance.call(
         ...this.#dispatchArguments(DISPATCH.call + this.#capabilityBits(), instance.newString(argumentsJson)),
       );
-      const value = typeof called === "number" ? called : await called;
+      const value = typeof called === "number" ? called : ((yield called) as number);
       this.#control.check();
       const exception = instance.exports.QTS_ResolveException(instance.context, value);
-      if (exception !== 0) return await this.#explain(exception);
+      if (exception !== 0) return yield* this.#explain(exception);
       const text = instance.readString(value);
       if (text !== "") return this.#result(readAnswer(text));
-      const ended = await this.#runJobs(() => this.#answer !== null);
+      const ended = yield* this.#runJobs(() => this.#answer !== null);
       if (ended !== null) return ended;
       return this.#answer === null
         ? this.fail("did_not_settle", "the handler returned a promise that can never settle")
@@ -151,6 +161,8 @@ export class GuestRun implements HostSide {
         return this.#fetchOrigin(text);
       case ASK.memorySearch:
         return this.#memorySearch(text);
+      case ASK.action:
+        return this.#act(text);
       default:
         return refuse("unknown request");
     }
@@ -163,6 +175,7 @@ export class GuestRun implements HostSide {
   #fetchOrigin(text: string | null): string | Promise<string> {
     const { fetchOrigin } = this.#capabilities;
     if (fetchOrigin === undefined) return refuse("host.fetchOrigin is not available to this tool");
+    if (!this.#canWait) return refuse(tooLate("fetchOrigin"));
     if (++this.#fetchCalls > this.#limits.fetchCalls) {
       return refuse(`host.fetchOrigin: over ${this.#limits.fetchCalls} calls in one tool call`);
     }
@@ -189,6 +202,7 @@ export class GuestRun implements HostSide {
     try {
       const hits = memorySearch(request.query, request.k, this.#searchMeter());
       if (!(hits instanceof Promise)) return this.#found(hits);
+      if (!this.#canWait) return abandon(hits, tooLate("memorySearch"));
       this.#control.check();
       return this.#control.wait(
         hits.then(
@@ -206,6 +220,45 @@ export class GuestRun implements HostSide {
     const answer = `${VALUE}${JSON.stringify({ hits })}`;
     this.#charge(Math.ceil(answer.length / ANSWER_BYTES_PER_GAS));
     return answer;
+  }
+
+  #act(text: string | null): string | Promise<string> {
+    const request = parseJson(text ?? "");
+    const [name, parameters] = Array.isArray(request) ? (request as readonly Json[]) : [];
+    const action = typeof name === "string" ? this.#capabilities.actions?.get(name) : undefined;
+    if (action === undefined || !Array.isArray(parameters)) return refuse("this action is not available to this tool");
+    if (++this.#actionCalls > MAX_ACTION_CALLS)
+      return refuse(`host.${name}: over ${MAX_ACTION_CALLS} calls in one tool call`);
+    this.#control.check();
+    try {
+      const value = action(parameters as readonly Json[], this.#control.signal);
+      if (!(value instanceof Promise)) return this.#acted(`host.${name}`, value);
+      if (!this.#canWait) return abandon(value, tooLate(`${name}`));
+      return this.#control.wait(
+        value.then(
+          (late) => this.#acted(`host.${name}`, late),
+          (error: unknown) => refuse(messageOf(error)),
+        ),
+      );
+    } catch (error) {
+      if (error instanceof CallStopped) throw error;
+      return refuse(messageOf(error));
+    }
+  }
+
+  #acted(action: string, value: Json): string {
+    let json: string | undefined;
+    try {
+      json = JSON.stringify(value ?? null);
+    } catch {
+      // Cyclic, too deep, or with a number that JSON has no word for.
+    }
+    if (json === undefined) return refuse(`${action} gave an answer that is not JSON`);
+    if (exceedsBytes(json, this.#limits.resultBytes)) {
+      return refuse(`${action} gave an answer of more than ${this.#limits.resultBytes} bytes`);
+    }
+    this.#charge(Math.ceil(json.length / ANSWER_BYTES_PER_GAS));
+    return `${VALUE}${json}`;
   }
 
   #searchMeter(): SearchMeter {
@@ -227,10 +280,11 @@ export class GuestRun implements HostSide {
   }
 
   #capabilityBits(): number {
-    const { fetchOrigin, memorySearch } = this.#capabilities;
+    const { fetchOrigin, memorySearch, actions } = this.#capabilities;
     return (
       (fetchOrigin === undefined ? 0 : CAPABILITY.fetchOrigin) |
-      (memorySearch === undefined ? 0 : CAPABILITY.memorySearch)
+      (memorySearch === undefined ? 0 : CAPABILITY.memorySearch) |
+      (actions === undefined ? 0 : CAPABILITY.actions)
     );
   }
 
@@ -246,22 +300,14 @@ export class GuestRun implements HostSide {
     return [instance.context, instance.dispatch, exports.QTS_GetUndefined(), 2, pointers];
   }
 
-  async #guarded<T>(run: () => Promise<T>): Promise<T | GuestFailure> {
-    try {
-      return await run();
-    } catch (error) {
-      return this.#failureOf(error);
-    }
-  }
-
   /** Runs promise jobs until it is `enough` or none is left. */
-  async #runJobs(enough: () => boolean): Promise<GuestFailure | null> {
+  *#runJobs(enough: () => boolean): Steps<GuestFailure | null> {
     const { instance, exports } = this.#parts;
     const contextOut = exports.malloc(4);
     if (contextOut === 0) throw new OutOfMemory();
     while (!enough() && exports.QTS_IsJobPending(instance.runtime) !== 0) {
       const ran = instance.executeJobs(instance.runtime, JOBS_AT_ONCE, contextOut);
-      const result = typeof ran === "number" ? ran : await ran;
+      const result = typeof ran === "number" ? ran : ((yield ran) as number);
       if (enough()) break;
       this.#control.check();
       if (instance.interrupted) return this.#gasExhausted();
@@ -272,16 +318,16 @@ export class GuestRun implements HostSide {
   }
 
   /** The failure that an exception stands for; `null` for an ordinary value. */
-  async #exception(value: number): Promise<GuestFailure | null> {
+  *#exception(value: number): Steps<GuestFailure | null> {
     const { instance, exports } = this.#parts;
     const exception = exports.QTS_ResolveException(instance.context, value);
-    return exception === 0 ? null : await this.#explain(exception);
+    return exception === 0 ? null : yield* this.#explain(exception);
   }
 
-  async #explain(exception: number): Promise<GuestFailure> {
+  *#explain(exception: number): Steps<GuestFailure> {
     const { instance, exports } = this.#parts;
     if (instance.interrupted) return this.#gasExhausted();
-    const text = await instance.call(...this.#dispatchArguments(DISPATCH.explain, exception));
+    const text = yield* settled(instance.call(...this.#dispatchArguments(DISPATCH.explain, exception)));
     if (exports.QTS_ResolveException(instance.context, text) !== 0) {
       // Even describing it failed: of the causes that are left, only memory does that.
       return instance.interrupted ? this.#gasExhausted() : this.fail("out_of_memory", "out of memory");
@@ -349,6 +395,16 @@ export const STOP_MESSAGES = {
 
 function refuse(message: string): string {
   return `e${JSON.stringify(message)}`;
+}
+
+function tooLate(name: string): string {
+  return `host.${name} has no answer at once, and this host cannot wait for one`;
+}
+
+/** Nobody will look at the answer any more, nor at how it failed. */
+function abandon(late: Promise<unknown>, message: string): string {
+  late.catch(() => {});
+  return refuse(message);
 }
 
 /** The answer of the origin, as the guest reads it. Never rejects: what went wrong is an answer, too. */

@@ -95,7 +95,8 @@ export class Instance {
     this.#bytes = new Uint8Array(this.memory.buffer);
     this.#mayGrow = (bytes) => options.mayGrow(this, bytes);
 
-    const jspi = engine.kind === "jspi" ? jspiApi() : null;
+    const { isSynchronous = false } = engine;
+    const jspi = engine.kind === "jspi" && !isSynchronous ? jspiApi() : null;
     this.#isSliced = jspi !== null;
     const onCall = (context: number, _self: number, _argc: number, argv: number) => this.#onHostCall(context, argv);
     const imports = engineImports({
@@ -106,8 +107,9 @@ export class Instance {
         return this.interrupted;
       },
       grow: (bytes) => this.#growTo(bytes),
-      callFunction:
-        jspi === null
+      callFunction: isSynchronous
+        ? onCall
+        : jspi === null
           ? (context: number, self: number, argc: number, argv: number) =>
               this.#unwindable(() => onCall(context, self, argc, argv))
           : new jspi.Suspending(onCall as (...args: number[]) => number | Promise<number>),

@@ -14,8 +14,10 @@ const ARGUMENT_CHARACTERS = 256 * 1024;
  * property that guest code could have replaced: no method calls, no spread, no destructuring, no iteration, no templates
  * with values (QuickJS calls `concat` for them); `await` and `Reflect.apply` on array literals are safe. A tool can only ever spoil its own call. Neither `dispatch` nor the host
  * function is reachable from the globals.
+ *
+ * @param actions names of the embedder's actions, which are identifiers.
  */
-export function preludeSource(limits: SandboxLimits): string {
+export function preludeSource(limits: SandboxLimits, actions: readonly string[]): string {
   return `(function (ask) {
 "use strict";
 const stringify = JSON.stringify, parse = JSON.parse, isArray = Array.isArray;
@@ -92,7 +94,7 @@ function bounded(text, name) {
   return text;
 }
 
-const { fetchOrigin, memorySearch, registerTool } = {
+const { fetchOrigin, memorySearch, registerTool, actions } = {
   fetchOrigin(path, options) {
     available(${CAPABILITY.fetchOrigin}, "fetchOrigin");
     if (typeof path === "symbol") throw new Failure("host.fetchOrigin: the path must be a string");
@@ -109,14 +111,15 @@ const { fetchOrigin, memorySearch, registerTool } = {
     if (!loading) throw new Failure("registerTool may only be called while the script loads");
     if (registrations++ === 0) tool = definition;
   },
+  actions: {
+${actions.map(actionSource).join("")}  },
 };
 
 define(globalThis, "registerTool", { value: registerTool });
 define(globalThis, "host", {
   value: Object.freeze({
     get fetchOrigin() { return loading || (capabilities & ${CAPABILITY.fetchOrigin}) !== 0 ? fetchOrigin : undefined; },
-    get memorySearch() { return loading || (capabilities & ${CAPABILITY.memorySearch}) !== 0 ? memorySearch : undefined; },
-  }),
+${actions.includes("memorySearch") ? "" : MEMORY_SEARCH}${actions.map(actionMember).join("")}  }),
 });
 delete globalThis.SharedArrayBuffer;
 delete globalThis.Atomics;
@@ -180,7 +183,7 @@ function readDefinition(nameJson) {
     }
     const name = tool.name;
     if (typeof name !== "string") return failure("d", "name must be a string");
-    if (name !== expected) {
+    if (expected !== null && name !== expected) {
       return failure("n", 'the script registers "' + cut(name, 0, 100) + '", but the skill is named "' + expected + '"');
     }
     handler = tool.handler;
@@ -236,4 +239,22 @@ return function dispatch(operation, payload) {
   return "${VALUE}null";
 };
 })`;
+}
+
+const MEMORY_SEARCH = member("memorySearch", CAPABILITY.memorySearch, "memorySearch");
+
+function actionMember(name: string): string {
+  return member(name, CAPABILITY.actions, `actions.${name}`);
+}
+
+function member(name: string, capability: number, callee: string): string {
+  return `    get ${name}() { return loading || (capabilities & ${capability}) !== 0 ? ${callee} : undefined; },\n`;
+}
+
+function actionSource(name: string): string {
+  return `    ${name}(...parameters) {
+      available(${CAPABILITY.actions}, "${name}");
+      return answer(ask(${ASK.action}, bounded('["${name}",' + stringify(parameters) + "]", "${name}")));
+    },
+`;
 }

@@ -7,10 +7,18 @@ import type { GuestErrorCode } from "./outcome.ts";
 export const DISPATCH = { define: 1, explain: 2, program: 3, call: 16 } as const;
 
 /** What the guest asks of the one host function. */
-export const ASK = { fetchOrigin: 1, memorySearch: 2, settle: 3, seed: 4, jobsPending: 5, memoryTight: 6 } as const;
+export const ASK = {
+  fetchOrigin: 1,
+  memorySearch: 2,
+  settle: 3,
+  seed: 4,
+  jobsPending: 5,
+  memoryTight: 6,
+  action: 7,
+} as const;
 
 /** Bits of the capabilities that a call has. */
-export const CAPABILITY = { fetchOrigin: 1, memorySearch: 2 } as const;
+export const CAPABILITY = { fetchOrigin: 1, memorySearch: 2, actions: 4 } as const;
 
 /** First character of an answer: a value, in JSON, follows; otherwise a failure, whose message in JSON follows. */
 export const VALUE = "v";

@@ -12,11 +12,12 @@ import { type Image, imageBytes, takeImage } from "./image.ts";
 import { ByteLru } from "./image-cache.ts";
 import { Instance } from "./instance.ts";
 import { LoadFailures } from "./load-failures.ts";
-import type { CallOutcome, GuestFailure, LoadOutcome } from "./outcome.ts";
+import { type CallOutcome, type GuestFailure, type LoadOutcome, PoolExhausted } from "./outcome.ts";
 import { type GuestAnswer, parseJson } from "./outcome-text.ts";
 import { type Lease, Pool } from "./pool.ts";
 import { DISPATCH } from "./protocol.ts";
 import { newSeed } from "./seed.ts";
+import { atOnce, later, type Steps, settled } from "./steps.ts";
 import { Turns } from "./turns.ts";
 import type { Tenant } from "./waiting-line.ts";
 
@@ -26,8 +27,8 @@ export type { Tenant } from "./waiting-line.ts";
 export interface Tool {
   readonly sha256: Sha256Hex;
   readonly source: string;
-  /** The skill's name, which the script must register. */
-  readonly name: string;
+  /** The skill's name, which the script must register; `null` where it may register any. */
+  readonly name: string | null;
 }
 
 /** Our own code: `source` is an expression of a function `(input) => output`, run without host functions. */
@@ -50,6 +51,8 @@ export interface SandboxOptions {
   readonly limits: SandboxLimits;
   /** Epoch milliseconds; the guest's `Date` shows it too. */
   readonly now?: () => number;
+  /** Names of the actions that `host` has besides `fetchOrigin` and `memorySearch`: identifiers. */
+  readonly actions?: readonly string[];
   /** In [0, 1); seeds the guest's `Math.random`. Default: the platform's cryptographic generator. */
   readonly random?: () => number;
 }
@@ -106,6 +109,8 @@ export class Sandbox {
   readonly #limits: SandboxLimits;
   readonly #now: () => number;
   readonly #random: (() => number) | undefined;
+  readonly #actions: readonly string[];
+  readonly #canWait: boolean;
   readonly #pool: Pool;
   readonly #images: ByteLru<Loaded>;
   readonly #breaker: GasBreaker;
@@ -118,6 +123,8 @@ export class Sandbox {
     this.#limits = options.limits;
     this.#now = options.now ?? Date.now;
     this.#random = options.random;
+    this.#actions = options.actions ?? [];
+    this.#canWait = options.engine.isSynchronous !== true;
     this.#images = new ByteLru(options.limits.imageCacheBytes, ({ image }) => imageBytes(image));
     this.#breaker = new GasBreaker(options.limits.gasExhaustionsPerMinute);
     this.#turns = new Turns(this.#now);
@@ -140,8 +147,17 @@ export class Sandbox {
    *
    * @throws {PoolExhausted}
    */
-  async load(tool: Tool, options: GasCallOptions = {}): Promise<LoadOutcome> {
-    const outcome = await this.#loadAlone(tool, options);
+  load(tool: Tool, options: GasCallOptions = {}): Promise<LoadOutcome> {
+    return later(this.#loadSteps(tool, options));
+  }
+
+  /** {@link load} without a wait, where the engine is synchronous. */
+  loadAtOnce(tool: Tool, options: GasCallOptions = {}): LoadOutcome {
+    return atOnce(this.#loadSteps(tool, options));
+  }
+
+  *#loadSteps(tool: Tool, options: GasCallOptions): Steps<LoadOutcome> {
+    const outcome = yield* this.#loadAlone(tool, options);
     if (!outcome.ok) return outcome;
     const { definition, gasUsed } = outcome.loaded;
     if (definition === null) throw new Error("a tool was loaded without a definition");
@@ -155,12 +171,21 @@ export class Sandbox {
    *
    * @throws {PoolExhausted}
    */
-  async call(tool: Tool, args: Json, capabilities: Capabilities, options: CallOptions = {}): Promise<CallOutcome> {
+  call(tool: Tool, args: Json, capabilities: Capabilities, options: CallOptions = {}): Promise<CallOutcome> {
+    return later(this.#callSteps(tool, args, capabilities, options));
+  }
+
+  /** {@link call} without a wait, where the engine is synchronous: a capability that answers with a promise is refused to the guest. */
+  callAtOnce(tool: Tool, args: Json, capabilities: Capabilities, options: CallOptions = {}): CallOutcome {
+    return atOnce(this.#callSteps(tool, args, capabilities, options));
+  }
+
+  *#callSteps(tool: Tool, args: Json, capabilities: Capabilities, options: CallOptions): Steps<CallOutcome> {
     const suspendable = `${options.tenant?.origin ?? ""} ${tool.sha256}`;
     const work: Work = { kind: "tool", key: toolKey(tool), tool, suspendable };
     const refusal = this.#refusal(work);
     if (refusal !== null) return refusal;
-    const outcome = await this.#run(work, args, { capabilities, gas: this.#limits.callGas, options });
+    const outcome = yield* this.#run(work, args, { capabilities, gas: this.#limits.callGas, options });
     if (!outcome.ok && outcome.code === "gas_exhausted") this.#breaker.record(suspendable, this.#now());
     return outcome;
   }
@@ -172,6 +197,15 @@ export class Sandbox {
    * @throws {PoolExhausted}
    */
   evaluate(program: Program, input: Json, options: GasCallOptions = {}): Promise<CallOutcome> {
+    return later(this.#evaluateSteps(program, input, options));
+  }
+
+  /** {@link evaluate} without a wait, where the engine is synchronous. */
+  evaluateAtOnce(program: Program, input: Json, options: GasCallOptions = {}): CallOutcome {
+    return atOnce(this.#evaluateSteps(program, input, options));
+  }
+
+  #evaluateSteps(program: Program, input: Json, options: GasCallOptions): Steps<CallOutcome> {
     const work: Work = { kind: "program", key: `program\0${program.id}`, program };
     return this.#run(work, input, { capabilities: {}, gas: options.gas ?? this.#limits.callGas, options });
   }
@@ -193,9 +227,9 @@ export class Sandbox {
     this.#base();
   }
 
-  async #run(work: Work, input: Json, { capabilities, gas, options }: RunOptions): Promise<CallOutcome> {
+  *#run(work: Work, input: Json, { capabilities, gas, options }: RunOptions): Steps<CallOutcome> {
     const taking = this.#take(options, this.#images.get(work.key)?.peakBytes ?? null);
-    const lease = taking instanceof Promise ? await taking : taking;
+    const lease = taking instanceof Promise ? ((yield taking) as Lease | GuestFailure) : taking;
     if ("code" in lease) return lease;
     let reusable = false;
     try {
@@ -207,7 +241,7 @@ export class Sandbox {
       }
       let loaded = this.#images.get(work.key);
       if (loaded === undefined) {
-        const { value: result, reusable: isReusable } = await this.#load(lease, work);
+        const { value: result, reusable: isReusable } = yield* this.#load(lease, work);
         reusable = !result.ok && isReusable;
         if (!result.ok) return result;
         loaded = result.loaded;
@@ -215,7 +249,7 @@ export class Sandbox {
       const { instance, control } = lease;
       instance.restore(loaded.image);
       const run = this.#newRun(lease, gas, capabilities);
-      const answer = await run.call(JSON.stringify(input));
+      const answer = yield* run.call(JSON.stringify(input));
       loaded.peakBytes = Math.max(loaded.peakBytes ?? 0, instance.heapEnd);
       reusable = !run.poisoned && control.stopped === null;
       return this.#callOutcome(run, answer);
@@ -230,9 +264,9 @@ export class Sandbox {
     return this.#suspension(work.suspendable) ?? this.#loadFailures.get(work.key, this.#now());
   }
 
-  async #load(lease: Lease, work: Work): Promise<{ value: LoadResult; reusable: boolean }> {
-    if (work.kind === "program") return this.#loadProgram(lease, work.program);
-    const loading = await this.#loadTool(lease, work.tool, this.#limits.loadGas);
+  *#load(lease: Lease, work: Work): Steps<{ value: LoadResult; reusable: boolean }> {
+    if (work.kind === "program") return yield* this.#loadProgram(lease, work.program);
+    const loading = yield* this.#loadTool(lease, work.tool, this.#limits.loadGas);
     const { value } = loading;
     if (!value.ok) this.#loadFailures.record(work.key, value, this.#now());
     // An image that others push out again and again must not cost everybody a load for each call.
@@ -240,8 +274,8 @@ export class Sandbox {
     return loading;
   }
 
-  async #loadAlone(tool: Tool, options: GasCallOptions): Promise<LoadResult> {
-    const lease = await this.#take(options, 0);
+  *#loadAlone(tool: Tool, options: GasCallOptions): Steps<LoadResult> {
+    const lease = yield* settled(this.#take(options, 0));
     if ("code" in lease) return lease;
     let reusable = false;
     try {
@@ -250,7 +284,7 @@ export class Sandbox {
         reusable = true;
         return { ok: true, loaded: cached };
       }
-      const loading = await this.#loadTool(lease, tool, options.gas ?? this.#limits.loadGas);
+      const loading = yield* this.#loadTool(lease, tool, options.gas ?? this.#limits.loadGas);
       reusable = loading.reusable;
       return loading.value;
     } finally {
@@ -284,7 +318,10 @@ export class Sandbox {
     const { tenant } = options;
     const lease =
       control.stopped === null && control.remainingMs > 0 ? this.#pool.takeAtOnce(control, tenant, need) : null;
-    return lease ?? this.#takeLater(control, tenant, need);
+    if (lease !== null) return lease;
+    if (!this.#canWait)
+      throw new PoolExhausted(`${this.#limits.poolSize} calls are under way, each within the one before`);
+    return this.#takeLater(control, tenant, need);
   }
 
   async #takeLater(
@@ -306,7 +343,7 @@ export class Sandbox {
   }
 
   #base(): Image {
-    this.#baseImage ??= makeBaseImage(this.#engine, this.#limits, this.#now);
+    this.#baseImage ??= makeBaseImage(this.#engine, this.#limits, this.#now, this.#actions);
     return this.#baseImage;
   }
 
@@ -319,21 +356,22 @@ export class Sandbox {
       control: lease.control,
       newSeed: () => newSeed(this.#random),
       nextTurn: () => this.#turns.next(lease),
+      canWait: this.#canWait,
     });
   }
 
-  async #loadTool(lease: Lease, tool: Tool, gas: number): Promise<{ value: LoadResult; reusable: boolean }> {
+  *#loadTool(lease: Lease, tool: Tool, gas: number): Steps<{ value: LoadResult; reusable: boolean }> {
     lease.instance.restore(this.#base());
     const run = this.#newRun(lease, gas, {});
-    const result = await this.#readTool(lease, run, tool);
+    const result = yield* this.#readTool(lease, run, tool);
     if (result.ok) this.#images.set(toolKey(tool), result.loaded);
     return { value: result, reusable: !run.poisoned };
   }
 
-  async #readTool({ instance }: Lease, run: GuestRun, tool: Tool): Promise<LoadResult> {
-    const evaluated = await run.evaluate(tool.source, "tool.js");
+  *#readTool({ instance }: Lease, run: GuestRun, tool: Tool): Steps<LoadResult> {
+    const evaluated = yield* run.evaluate(tool.source, "tool.js");
     if (typeof evaluated !== "number") return evaluated;
-    const answer = await run.ask(
+    const answer = yield* run.ask(
       DISPATCH.define,
       () => instance.newString(JSON.stringify(tool.name)),
       this.#limits.definitionBytes,
@@ -344,13 +382,13 @@ export class Sandbox {
     return this.#finishLoad(run, instance, definition);
   }
 
-  async #loadProgram(lease: Lease, program: Program): Promise<{ value: LoadResult; reusable: boolean }> {
+  *#loadProgram(lease: Lease, program: Program): Steps<{ value: LoadResult; reusable: boolean }> {
     const { instance } = lease;
     instance.restore(this.#base());
     const run = this.#newRun(lease, this.#limits.loadGas, {});
-    const evaluated = await run.evaluate(`(${program.source}\n)`, "program.js");
+    const evaluated = yield* run.evaluate(`(${program.source}\n)`, "program.js");
     if (typeof evaluated !== "number") return { value: evaluated, reusable: !run.poisoned };
-    const answer = await run.ask(DISPATCH.program, () => evaluated, this.#limits.definitionBytes);
+    const answer = yield* run.ask(DISPATCH.program, () => evaluated, this.#limits.definitionBytes);
     if (!answer.ok) return { value: run.fail(answer.code, answer.message), reusable: !run.poisoned };
     const result = this.#finishLoad(run, instance, null);
     if (result.ok) this.#images.set(`program\0${program.id}`, result.loaded);
@@ -369,7 +407,7 @@ export class Sandbox {
 }
 
 function toolKey(tool: Tool): string {
-  return `tool\0${tool.sha256}\0${tool.name}`;
+  return `tool\0${tool.sha256}\0${tool.name ?? "\0"}`;
 }
 
 /** Checks, outside of the guest, the shape of the definition that it delivered. */

@@ -9,7 +9,7 @@ import { SchemaError } from "./schema-error.ts";
 
 /** Where schemas are evaluated that the host must not evaluate itself, and for whom. */
 export interface Evaluation {
-  readonly sandbox: Pick<Sandbox, "evaluate">;
+  readonly sandbox: { evaluate(...parameters: Parameters<Sandbox["evaluate"]>): CallOutcome | Promise<CallOutcome> };
   readonly tenant?: Tenant;
   readonly signal?: AbortSignal | undefined;
   /** Gas for one evaluation. Default: the sandbox's for a call. */
@@ -43,11 +43,13 @@ export function validateValue(
   return validateInSandbox(compiled, value, where);
 }
 
-async function validateInSandbox(compiled: CompiledSchema, value: Json, where: Evaluation): Promise<Validation> {
-  const outcome = await run({ op: "validate", schema: compiled.schema, value }, where);
-  if (!outcome.ok) {
-    return { violation: { path: "", message: unjudged(outcome) }, gasUsed: outcome.gasUsed };
-  }
+function validateInSandbox(compiled: CompiledSchema, value: Json, where: Evaluation): Validation | Promise<Validation> {
+  const running = run({ op: "validate", schema: compiled.schema, value }, where);
+  return running instanceof Promise ? running.then(readValidation) : readValidation(running);
+}
+
+function readValidation(outcome: CallOutcome): Validation {
+  if (!outcome.ok) return { violation: { path: "", message: unjudged(outcome) }, gasUsed: outcome.gasUsed };
   const { violation } = outcome.value as unknown as Extract<ProgramOutput, { violation: unknown }>;
   return { violation, gasUsed: outcome.gasUsed };
 }
@@ -76,7 +78,7 @@ export const COMPILE_GAS = 25;
  *
  * @throws {PoolExhausted} when no sandbox instance came free.
  */
-export async function checkSchema(schema: JsonObject, where: Evaluation): Promise<SchemaCheck> {
+export function checkSchema(schema: JsonObject, where: Evaluation): SchemaCheck | Promise<SchemaCheck> {
   const hostGas = COMPILE_GAS * JSON.stringify(schema).length;
   let compiled: CompiledSchema;
   try {
@@ -87,8 +89,12 @@ export async function checkSchema(schema: JsonObject, where: Evaluation): Promis
   }
   const { patterns } = compiled;
   if (patterns.length === 0) return { ok: true, compiled, gasUsed: hostGas };
-  const outcome = await run({ op: "patterns", patterns }, where);
-  const gasUsed = hostGas + outcome.gasUsed;
+  const trying = run({ op: "patterns", patterns }, where);
+  const read = (outcome: CallOutcome) => readPatterns(compiled, outcome, hostGas + outcome.gasUsed);
+  return trying instanceof Promise ? trying.then(read) : read(trying);
+}
+
+function readPatterns(compiled: CompiledSchema, outcome: CallOutcome, gasUsed: number): SchemaCheck {
   if (!outcome.ok) {
     const code = outcome.code === "gas_exhausted" ? "gas_exhausted" : "bad_schema";
     const message = `The schema's regular expressions could not be compiled (${outcome.code})`;
@@ -96,7 +102,7 @@ export async function checkSchema(schema: JsonObject, where: Evaluation): Promis
   }
   const { bad } = outcome.value as unknown as Extract<ProgramOutput, { bad: number }>;
   if (bad < 0) return { ok: true, compiled, gasUsed };
-  const shown = JSON.stringify((patterns[bad] ?? "").slice(0, 100));
+  const shown = JSON.stringify((compiled.patterns[bad] ?? "").slice(0, 100));
   const message = `The pattern ${shown} is not a regular expression (ECMAScript, flag u)`;
   return { ok: false, code: "bad_schema", path: "", message, gasUsed };
 }
@@ -117,7 +123,7 @@ function unjudged(outcome: CallOutcome & { ok: false }): string {
     : "The value could not be checked against the schema.";
 }
 
-function run(input: ProgramInput, { sandbox, tenant, signal, gas }: Evaluation): Promise<CallOutcome> {
+function run(input: ProgramInput, { sandbox, tenant, signal, gas }: Evaluation): CallOutcome | Promise<CallOutcome> {
   const options = {
     ...(tenant === undefined ? {} : { tenant }),
     ...(signal === undefined ? {} : { signal }),

@@ -1,4 +1,5 @@
 import { type Engine, type EngineKind, jspiApi } from "../engine.ts";
+import { actionSuite } from "./actions.ts";
 import { awaitingSuite } from "./awaiting.ts";
 import { budgetSuite } from "./budgets.ts";
 import { capabilitySuite } from "./capabilities.ts";
@@ -26,7 +27,8 @@ export async function runSuites(): Promise<BrowserReport> {
   );
   const tests: { name: string; test: () => Promise<void> }[] = [];
   const suite: Suite = { engines, thorough: false, it: (name, test) => tests.push({ name, test }), expect };
-  for (const add of [awaitingSuite, budgetSuite, capabilitySuite, hostileSuite, isolationSuite, poolSuite]) add(suite);
+  for (const add of [actionSuite, awaitingSuite, budgetSuite, capabilitySuite, hostileSuite, isolationSuite, poolSuite])
+    add(suite);
   const failed: string[] = [];
   for (const { name, test } of tests) {
     try {

@@ -1,26 +1,21 @@
-import type { JsonObject } from "../json.ts";
+import {
+  type Answering,
+  type AnswerOptions,
+  failureOf,
+  failureText,
+  type Request as McpRequest,
+  resultText,
+} from "./answer.ts";
 import { classify, type Dialect } from "./eras.ts";
-import { errorBody, McpError, MissingClientCapability, RPC, type RpcFailure } from "./errors.ts";
+import type { RpcFailure } from "./errors.ts";
 import { type Message, parseMessage, type RequestId } from "./framing.ts";
 import { checkStandardHeaders } from "./headers.ts";
-import { firstPageText, isFirstPage } from "./list-text.ts";
-import { type Invocation, invoke, listTools } from "./methods.ts";
-import { DEFAULT_PAGE_SIZE } from "./pages.ts";
 import { ProgressChannel, progressToken } from "./progress.ts";
-import type { Provider } from "./provider.ts";
-import { shapeResult } from "./results.ts";
 
-/** Maps what a provider threw to an answer; `null` for what it does not know, which becomes HTTP 500 `internal`. */
-export type DescribeError = (error: unknown) => RpcFailure | null;
-
-export interface ServeOptions {
+export interface ServeOptions extends AnswerOptions {
   readonly headers: Headers;
-  readonly provider: Provider;
   /** The request's own signal, or one of the host's. It aborts modern calls; a legacy client that disconnects cancels nothing. */
   readonly signal: AbortSignal;
-  describeError?(error: unknown): ReturnType<DescribeError>;
-  /** Entries of one page of a list; 300 by default. */
-  readonly pageSize?: number;
   /** Makes the HTTP answer, where the host has headers of its own to add. */
   respond?(answer: HttpAnswer): Response;
 }
@@ -108,23 +103,17 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
 }
 
 async function answerRequest(
-  { id, method, params }: Extract<Message, { kind: "request" }>,
+  message: McpRequest,
   dialect: Dialect,
   options: ServeOptions,
   cancellation: Cancellation | null,
-  progress: Invocation["progress"],
+  progress: Answering["progress"],
 ): Promise<JsonAnswer> {
-  const { era } = dialect;
-  const { headers, provider, pageSize = DEFAULT_PAGE_SIZE } = options;
   try {
-    const signal = cancellation?.signal;
-    const invocation: Invocation = { id, params, dialect, headers, provider, pageSize, signal, progress };
-    const result = isFirstPage(method, params)
-      ? firstPageText(era, provider, pageSize, () => shapeResult(era, provider, listTools(invocation)))
-      : JSON.stringify(shapeResult(era, provider, await invoke(method, invocation)));
-    return jsonAnswer(200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
+    const answering = { headers: options.headers, signal: cancellation?.signal, progress };
+    return jsonAnswer(200, await resultText(message, dialect, options, answering));
   } catch (error) {
-    return answerOf(id, failureOf(error, era, options));
+    return answerOf(message.id, failureOf(error, dialect.era, options));
   } finally {
     cancellation?.finish();
   }
@@ -169,7 +158,7 @@ interface JsonAnswer extends HttpAnswer {
 }
 
 function answerOf(id: RequestId | null, failure: RpcFailure): JsonAnswer {
-  return jsonAnswer(failure.status, JSON.stringify(errorBody(id, failure)), failure.headers);
+  return jsonAnswer(failure.status, failureText(id, failure), failure.headers);
 }
 
 const JSON_HEADERS: HttpAnswer["headers"] = { "content-type": "application/json" };
@@ -180,29 +169,6 @@ function jsonAnswer(status: number, body: string, headers?: HttpAnswer["headers"
 
 function toResponse({ status, body, headers }: HttpAnswer): Response {
   return new Response(body, { status, headers });
-}
-
-const INTERNAL: RpcFailure = {
-  status: 500,
-  rpcCode: RPC.internalError,
-  message: "Internal error.",
-  data: { code: "internal" },
-};
-
-/** The caller's mapping comes first, so that it sees (and may log) whatever it did not expect. */
-function failureOf(error: unknown, era: Dialect["era"], options: ServeOptions): RpcFailure {
-  if (error instanceof McpError) return error.failure;
-  if (error instanceof MissingClientCapability) {
-    const data: JsonObject = { requiredCapabilities: error.required };
-    return era === "modern"
-      ? { status: 400, rpcCode: RPC.missingClientCapability, message: error.message, data }
-      : { status: 200, rpcCode: RPC.invalidRequest, message: error.message, data };
-  }
-  try {
-    return options.describeError?.(error) ?? INTERNAL;
-  } catch {
-    return INTERNAL;
-  }
 }
 
 function isJsonContent(contentType: string | null): boolean {

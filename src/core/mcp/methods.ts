@@ -1,11 +1,11 @@
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { Dialect } from "./eras.ts";
 import { invalidParams, McpError, RPC } from "./errors.ts";
 import type { RequestId } from "./framing.ts";
 import { checkParameterHeaders } from "./header-parameters.ts";
 import { paginate } from "./pages.ts";
 import type { CallContext, Era, ListedTool, Provider, ToolResult } from "./provider.ts";
-import { CAPABILITIES, cacheable, listedTool } from "./results.ts";
+import { cacheable, capabilitiesOf, listedTool } from "./results.ts";
 import { HANDSHAKE_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_VERSIONS } from "./revisions.ts";
 
 /** One request on its way through a method. */
@@ -13,7 +13,8 @@ export interface Invocation {
   readonly id: RequestId;
   readonly params: JsonObject;
   readonly dialect: Dialect;
-  readonly headers: Headers;
+  /** `null` where the transport has none: then there is nothing to mirror. */
+  readonly headers: Headers | null;
   readonly provider: Provider;
   readonly pageSize: number;
   readonly signal: AbortSignal | undefined;
@@ -36,6 +37,11 @@ const METHODS: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
   modern: new Map([["server/discover", discover], ...SHARED]),
 };
 
+/** Whether a method asks for what is served, rather than for the server itself. */
+export function asksForContent(method: string): boolean {
+  return SHARED.some(([name]) => name === method);
+}
+
 /**
  * Runs one request and gives its result, not yet shaped for the era.
  *
@@ -52,18 +58,30 @@ export async function invoke(method: string, invocation: Invocation): Promise<Js
 }
 
 function initialize({ params, provider }: Invocation): JsonObject {
-  const { protocolVersion: requested = LATEST_HANDSHAKE_VERSION } = params;
-  if (typeof requested !== "string") throw invalidParams("params.protocolVersion must be a string.");
   return {
-    protocolVersion: HANDSHAKE_VERSIONS.includes(requested) ? requested : LATEST_HANDSHAKE_VERSION,
-    capabilities: CAPABILITIES,
+    protocolVersion: agreedVersion(params.protocolVersion),
+    capabilities: capabilitiesOf(provider),
     serverInfo: { ...provider.serverInfo },
     ...instructions(provider),
   };
 }
 
+/**
+ * The handshake revision that a client is answered with.
+ *
+ * @throws McpError -32602 for a request that is not a string.
+ */
+export function agreedVersion(requested: Json = LATEST_HANDSHAKE_VERSION): string {
+  if (typeof requested !== "string") throw invalidParams("params.protocolVersion must be a string.");
+  return HANDSHAKE_VERSIONS.includes(requested) ? requested : LATEST_HANDSHAKE_VERSION;
+}
+
 function discover({ dialect, provider }: Invocation): JsonObject {
-  const result = { supportedVersions: MODERN_VERSIONS, capabilities: CAPABILITIES, ...instructions(provider) };
+  const result = {
+    supportedVersions: MODERN_VERSIONS,
+    capabilities: capabilitiesOf(provider),
+    ...instructions(provider),
+  };
   return cacheable(dialect.era, provider, result);
 }
 
@@ -85,7 +103,7 @@ async function callTool(invocation: Invocation): Promise<JsonObject> {
   if (tool === undefined) throw invalidParams(`Unknown tool: ${excerpt(name)}`);
   const args = params.arguments ?? {};
   if (!isJsonObject(args)) throw invalidParams("params.arguments must be an object.");
-  if (dialect.era === "modern") checkParameterHeaders(tool.inputSchema, args, headers);
+  if (dialect.era === "modern" && headers !== null) checkParameterHeaders(tool.inputSchema, args, headers);
   return (await provider.callTool(name, args, contextOf(invocation))) as ToolResult & JsonObject;
 }
 

@@ -7,6 +7,22 @@ export function progressToken(meta: JsonObject): string | number | null {
   return typeof token === "string" || Number.isSafeInteger(token) ? (token as string | number) : null;
 }
 
+/** Writes what a call reports as `notifications/progress`; a value that does not grow is dropped (basic/utilities/progress). */
+export function progressNotifier(token: string | number, write: (json: string) => void): CallContext["progress"] {
+  let last = Number.NEGATIVE_INFINITY;
+  return (progress, total, message) => {
+    if (!(progress > last)) return;
+    last = progress;
+    const params = {
+      progressToken: token,
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    };
+    write(JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params }));
+  };
+}
+
 /** Events waiting for a slow reader; later progress is dropped, the answer never. */
 const MAX_QUEUED = 64;
 
@@ -19,14 +35,16 @@ export class ProgressChannel {
   readonly opened: Promise<"stream">;
   readonly readable: ReadableStream<Uint8Array>;
   #open: () => void = () => {};
-  readonly #token: string | number;
+  readonly #notify: CallContext["progress"];
   readonly #encoder = new TextEncoder();
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
-  #last = Number.NEGATIVE_INFINITY;
 
   /** @param cancelled called when the client goes away while the answer is a stream. */
   constructor(token: string | number, cancelled: () => void) {
-    this.#token = token;
+    this.#notify = progressNotifier(token, (json) => {
+      this.#write(json);
+      this.#open();
+    });
     this.opened = new Promise((resolve) => {
       this.#open = () => resolve("stream");
     });
@@ -45,18 +63,7 @@ export class ProgressChannel {
   }
 
   readonly send: CallContext["progress"] = (progress, total, message) => {
-    // "The progress value MUST increase with each notification" (basic/utilities/progress).
-    if (this.#controller === null || !(progress > this.#last)) return;
-    if ((this.#controller.desiredSize ?? 0) <= 0) return;
-    this.#last = progress;
-    const params = {
-      progressToken: this.#token,
-      progress,
-      ...(total === undefined ? {} : { total }),
-      ...(message === undefined ? {} : { message }),
-    };
-    this.#write(JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params }));
-    this.#open();
+    if ((this.#controller?.desiredSize ?? 0) > 0) this.#notify(progress, total, message);
   };
 
   /** Sends the answer as the last event. */

@@ -70,6 +70,8 @@ export interface CallContext {
 export interface Provider {
   readonly serverInfo: { readonly name: string; readonly title?: string; readonly version: string };
   readonly instructions?: string;
+  /** Whether the client will be told when the lists change; by default it will not. */
+  readonly listChanged?: boolean;
   readonly tools: readonly ListedTool[];
   readonly resources: readonly ListedResource[];
   readonly resourceTemplates: readonly ListedResourceTemplate[];

@@ -21,3 +21,4 @@ export const SERVED_VERSIONS: readonly string[] = [ASSUMED_VERSION, ...HANDSHAKE
 export const META_PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion";
 export const META_CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 export const META_SERVER_INFO = "io.modelcontextprotocol/serverInfo";
+export const META_SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";

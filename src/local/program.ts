@@ -5,6 +5,8 @@ import { CommandError } from "./command-error.ts";
 import { lintCommand } from "./lint/command.ts";
 import { memoryCommand } from "./memory-build.ts";
 import { importCommand } from "./moving-in/command.ts";
+import { buildCommand } from "./site/build-command.ts";
+import { initCommand } from "./site/init-command.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
 const NAME = "skillgate";
@@ -41,6 +43,8 @@ function createProgram(terminal: Terminal): Command {
     )
     .version(VERSION, "-v, --version", "print the version")
     .helpOption("-h, --help", "print help")
+    .addCommand(initCommand(terminal))
+    .addCommand(buildCommand(terminal))
     .addCommand(lintCommand(terminal))
     .addCommand(attestCommand(terminal))
     .addCommand(memoryCommand(terminal))

@@ -94,6 +94,6 @@ export async function mergePublished(
   return [...kept, ...publishableAttestations(fresh)];
 }
 
-function subjectOf({ origin, skill, toolSha256, attester }: UnidentifiedAttestation): string {
+export function subjectOf({ origin, skill, toolSha256, attester }: UnidentifiedAttestation): string {
   return JSON.stringify([origin, skill, toolSha256, attester]);
 }

@@ -1,8 +1,8 @@
 import { Command, Option } from "commander";
 import { DEFAULT_DISCOVERY_LIMITS } from "../../core/limits.ts";
 import { createNodeSandbox } from "../node-sandbox.ts";
-import { connectTo, readOrigin } from "../origin-connection.ts";
 import { collect, REVIEWER_HELP, readTrustedReviewers } from "../reviewer-options.ts";
+import { openOrigin } from "../serve/origin-or-folder.ts";
 import type { Terminal } from "../terminal.ts";
 import type { AttestationMode } from "./attestations.ts";
 import { lintOrigin } from "./lint.ts";
@@ -20,7 +20,7 @@ interface LintFlags {
 export function lintCommand(terminal: Terminal): Command {
   return new Command("lint")
     .description("Check a publisher as a gateway would, before the gateway does.")
-    .argument("<origin>", "the site, such as https://publisher.example or http://127.0.0.1:9000")
+    .argument("<origin>", "the site, such as https://publisher.example or http://127.0.0.1:9000, or its folder")
     .option("--reviewer <attester=key>", REVIEWER_HELP, collect, [])
     .option("--reviewers <file>", "a JSON file of reviewers: {attester: {public_key, registered_at}}")
     .addOption(
@@ -32,13 +32,13 @@ export function lintCommand(terminal: Terminal): Command {
     .option("--json", "print the report as JSON")
     .addHelpText("after", "\nExit codes: 0 nothing failed, 1 something did, 2 the command line is wrong.")
     .action(async (text: string, flags: LintFlags) => {
-      const origin = readOrigin(text);
       const reviewers = await readTrustedReviewers(flags, terminal);
+      await using opened = await openOrigin(text, terminal);
+      const { origin, fetch } = opened;
       terminal.report(`Checking ${origin} …`);
-      await using connection = connectTo(origin);
       const report = await lintOrigin({
         origin,
-        fetch: connection.fetch,
+        fetch,
         sandbox: await createNodeSandbox(),
         limits: DEFAULT_DISCOVERY_LIMITS,
         now: terminal.now,

@@ -1,6 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
-import { buildDashboard } from "./src/dev/dashboard/build.ts";
+import { buildDashboard, DASHBOARD_JSX } from "./src/dev/dashboard/build.ts";
 
 const COMPATIBILITY = {
   compatibilityDate: "2026-11-01",
@@ -85,11 +85,12 @@ export default defineConfig({
         },
       },
       {
+        oxc: DASHBOARD_JSX,
         test: {
           name: "node",
           environment: "node",
           testTimeout: 20_000,
-          include: ["{src,publishers}/**/*.node.test.ts", "test/node/**/*.test.ts"],
+          include: ["{src,publishers,dashboard}/**/*.node.test.ts", "test/node/**/*.test.ts"],
         },
       },
       {

@@ -3,7 +3,17 @@ import { App } from "./app.tsx";
 import { applyTheme, readTheme } from "./theme.ts";
 import "./style/base.css";
 import "./style/layout.css";
-import "./style/parts.css";
+import "./style/card.css";
+import "./style/buttons.css";
+import "./style/forms.css";
+import "./style/picker.css";
+import "./style/notes.css";
+import "./style/facts.css";
+import "./style/visible.css";
+import "./style/tables.css";
+import "./style/dialogs.css";
+import "./style/flow.css";
+import "./style/plots.css";
 import "./style/code.css";
 
 applyTheme(readTheme());

@@ -239,6 +239,8 @@ export interface AuditEntry {
   readonly seq: number;
   readonly at: number;
   readonly actor: string;
+  /** What the actor is called today; null: nobody is known by that id. */
+  readonly actorName: string | null;
   readonly action: string;
   readonly subject: string;
   readonly detail: Readonly<Record<string, unknown>>;

@@ -11,6 +11,7 @@ import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
 import { Badge, Empty, Facts, Hash, Loaded, Moment, Note, Screen, State, Tabs } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
 import { phrase } from "../ui/words.ts";
+import { OriginPicker } from "./pickers.tsx";
 import { AttestationResults, claimOf, PasteAttestation, SigningFields, useSigningKeys } from "./sign-panel.tsx";
 
 /** An attestation that ends within so many days is worth renewing. */
@@ -39,24 +40,24 @@ export function AttestationsScreen({ tab }: { readonly tab: string }) {
 function Stored() {
   const [origin, setOrigin] = useState("");
   const [sort, setSort] = useState("expiry");
+  const [state, setState] = useState("");
   const [expiring, setExpiring] = useState("");
   const [results, setResults] = useState<readonly AttestationResult[] | null>(null);
   const [shown, setShown] = useState<string | null>(null);
   const may = useMay("reviewer");
   const keys = useSigningKeys() ?? [];
-  const path = `/attestations${queryOf({ origin, sort, expiresBefore: expiring === "" ? "" : utcDay(Number(expiring)) })}`;
+  const path = `/attestations${queryOf({
+    origin,
+    sort,
+    state,
+    ...(expiring === "" ? {} : { expiresFrom: utcDay(0), expiresBefore: utcDay(Number(expiring)) }),
+  })}`;
   const query = usePages<Attestation>(path);
   const done = (answer: { readonly results: readonly AttestationResult[] }) => setResults(answer.results);
   return (
     <>
       <div class="filters">
-        <TextField
-          label="Origin"
-          name="origin"
-          value={origin}
-          placeholder="https://publisher.example"
-          onInput={(event) => setOrigin(event.currentTarget.value.trim())}
-        />
+        <OriginPicker label="Origin" name="origin" by="origin" takesOther onChoose={setOrigin} />
         <Select
           label="Order"
           name="sort"
@@ -68,13 +69,24 @@ function Stored() {
           ]}
         />
         <Select
+          label="State"
+          name="state"
+          value={state}
+          onChange={(event) => setState(event.currentTarget.value)}
+          options={[
+            ["", "Any"],
+            ["in_force", "In force"],
+            ["expired", "Ended"],
+            ["revoked", "Revoked"],
+          ]}
+        />
+        <Select
           label="Ending"
           name="expiring"
           value={expiring}
           onChange={(event) => setExpiring(event.currentTarget.value)}
           options={[
             ["", "Any time"],
-            ["0", "Ended already"],
             ["14", "Within 14 days"],
             ["30", "Within 30 days"],
             ["90", "Within 90 days"],
@@ -101,7 +113,11 @@ function Stored() {
         columns={attestationColumns({ may, keys, done, show: setShown })}
         keyOf={({ id }) => id}
         empty={
-          <Empty title="No attestation is stored here.">
+          <Empty
+            title={
+              origin + state + expiring === "" ? "No attestation is stored here." : "No attestation fits the filter."
+            }
+          >
             <p>
               Sign a version under <Link href="/review">Review</Link>, or paste one.
             </p>

@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
       </>
     ),
   },
-  { head: "By", cell: ({ actor }) => <Visible text={actor} most={120} /> },
+  { head: "By", cell: (entry) => <Actor of={entry} /> },
   { head: "When", cell: ({ at }) => <Moment at={at} /> },
   { head: "Row", kind: "end", cell: ({ seq }) => number(seq) },
 ];
@@ -195,7 +195,7 @@ export function AuditEntryScreen({ seq }: { readonly seq: string }) {
               <Facts
                 items={[
                   ["Action", <code>{entry.action}</code>],
-                  ["By", <Visible text={entry.actor} />],
+                  ["By", <Actor of={entry} />],
                   ["About", <Subject subject={entry.subject} />],
                   ["When", exactMoment(entry.at)],
                   ["Request", <code>{entry.requestId}</code>],
@@ -211,6 +211,21 @@ export function AuditEntryScreen({ seq }: { readonly seq: string }) {
         )}
       </Loaded>
     </Screen>
+  );
+}
+
+/** Who did it, by the name that they have today, and by the id that the chain covers. */
+function Actor({ of: { actor, actorName } }: { readonly of: Pick<AuditEntry, "actor" | "actorName"> }) {
+  if (actorName === null || actorName === undefined) return <Visible text={actor} most={120} />;
+  return (
+    <>
+      <Visible text={actorName} most={120} />
+      <span class="under">
+        <code>
+          <Visible text={actor} most={120} />
+        </code>
+      </span>
+    </>
   );
 }
 

@@ -1,8 +1,26 @@
 import { quoted } from "../api/curl.ts";
+import type { Setting } from "../api/types.ts";
 
 /** The MCP endpoint of one origin; the form with a path, which clients do not strip. */
 export function endpointOf(gateway: string, origin: string): string {
   return `${gateway}/mcp/${origin.replace(/^https?:\/\//, "")}`;
+}
+
+/**
+ * Where clients reach the gateway: here, unless its settings say that this host is the operators' own or that its public hosts are others.
+ */
+export function publicAddress(
+  settings: readonly Pick<Setting, "name" | "value">[],
+  here: { readonly protocol: string; readonly host: string },
+): string {
+  const settingOf = (name: string) => String(settings.find((setting) => setting.name === name)?.value ?? "");
+  const isOperators = settingOf("ADMIN_HOST") === here.host;
+  const hosts = settingOf("PUBLIC_HOSTS")
+    .split(/[\s,]+/)
+    .filter((host) => host !== "" && host !== settingOf("ADMIN_HOST"));
+  const [first] = hosts;
+  const host = first === undefined || (hosts.includes(here.host) && !isOperators) ? here.host : first;
+  return `${here.protocol}//${host}`;
 }
 
 /** How common MCP clients are told of an endpoint and its token. */

@@ -3,18 +3,19 @@ import type { Client, ClientLimit } from "../api/types.ts";
 import { useMay } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf } from "../ui/action.tsx";
-import { numberOf, Select, TextField, textOf } from "../ui/form.tsx";
+import { numberOf, TextField, textOf } from "../ui/form.tsx";
 import { Empty, Loaded, Section } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { limit } from "../ui/words.ts";
 import { useOriginNames } from "./origin-names.ts";
+import { OriginPicker } from "./pickers.tsx";
 
 /** Limits beside those of the whole client: of one origin, or of one of its tools. */
 export function ClientLimits({ client }: { readonly client: Client }) {
   const path = `/clients/${client.id}/limits`;
   const query = useQuery<{ readonly items: readonly ClientLimit[] }>(path);
   const isAdmin = useMay("admin");
-  const { origins, nameOf } = useOriginNames();
+  const { nameOf } = useOriginNames();
   return (
     <Section
       title="Limits"
@@ -37,7 +38,7 @@ export function ClientLimits({ client }: { readonly client: Client }) {
                   label="Add a limit"
                   title="Limit an origin or a tool"
                   submit="Add"
-                  disabled={!isAdmin || origins.length === 0}
+                  disabled={!isAdmin}
                   request={(form) => {
                     const added = {
                       originId: textOf(form, "originId"),
@@ -47,7 +48,7 @@ export function ClientLimits({ client }: { readonly client: Client }) {
                     return put([...items.filter((other) => !isSame(other, added)), added]);
                   }}
                 >
-                  <Select label="Origin" name="originId" options={origins.map(({ id, origin }) => [id, origin])} />
+                  <OriginPicker label="Origin" name="originId" required />
                   <TextField label="Tool" name="tool" hint="Its public name. Empty: the whole origin." />
                   <TextField label="Calls a minute" name="rpm" inputMode="numeric" required hint="0 blocks." />
                 </Action>

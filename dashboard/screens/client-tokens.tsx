@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
-import { useAll, usePages } from "../api/query.ts";
-import type { Client, ClientToken, Origin } from "../api/types.ts";
+import { usePages, useQuery } from "../api/query.ts";
+import type { Client, ClientToken, Setting } from "../api/types.ts";
 import { useMay } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf, Dialog } from "../ui/action.tsx";
 import { Select, TextField, textOf } from "../ui/form.tsx";
 import { Badge, Copy, Empty, Moment, Note, Section, State } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
-import { configurations } from "./client-configuration.ts";
+import { configurations, publicAddress } from "./client-configuration.ts";
+import { OriginPicker } from "./pickers.tsx";
 
 interface IssuedToken extends ClientToken {
   readonly token: string;
@@ -179,11 +180,11 @@ function ShownOnce({
   readonly issued: IssuedToken;
   readonly onClose: () => void;
 }) {
-  const origins = useAll<Origin>("/origins?status=active", 500).data ?? [];
-  const granted = origins.filter(({ id }) => client.grants === "all" || client.grants.includes(id));
-  const [chosen, choose] = useState("");
-  const [gateway, setGateway] = useState(location.origin);
-  const origin = granted.find(({ id }) => id === chosen) ?? granted[0];
+  const [origin, choose] = useState<string | null>(null);
+  const [named, setNamed] = useState<string | null>(null);
+  const policy = useQuery<{ readonly items: readonly Setting[] }>("/policy");
+  const gateway = named ?? publicAddress(policy.data?.items ?? [], location);
+  const granted = client.grants === "all" ? null : new Set(client.grants);
   return (
     <Dialog title="The new token" onClose={onClose}>
       <div class="section">
@@ -192,36 +193,34 @@ function ShownOnce({
           <pre tabIndex={0}>{issued.token}</pre>
           <Copy text={issued.token} label="Copy token" />
         </div>
-        {origin === undefined ? (
-          <p class="quiet">Grant the client an active origin to get configuration for MCP clients here.</p>
-        ) : (
-          <>
-            <div class="inline">
-              <Select
-                label="Configuration for"
-                name="origin"
-                value={origin.id}
-                onChange={(event) => choose(event.currentTarget.value)}
-                options={granted.map(({ id, origin: address }) => [id, address])}
-              />
-              <TextField
-                label="Gateway"
-                name="gateway"
-                value={gateway}
-                onInput={(event) => setGateway(event.currentTarget.value.trim())}
-              />
-            </div>
-            {configurations(gateway, origin.origin, issued.token).map(({ title, text }) => (
-              <details key={title}>
-                <summary>{title}</summary>
-                <div class="curl">
-                  <pre tabIndex={0}>{text}</pre>
-                  <Copy text={text} label="Copy" />
-                </div>
-              </details>
-            ))}
-          </>
-        )}
+        <div class="inline">
+          <OriginPicker
+            label="Configuration for"
+            name="origin"
+            status="active"
+            by="origin"
+            hint="An active origin that the client is granted."
+            hindrance={({ id }) => (granted === null || granted.has(id) ? null : "not granted")}
+            onChoose={(address) => choose(address === "" ? null : address)}
+          />
+          <TextField
+            label="Gateway"
+            name="gateway"
+            value={gateway}
+            hint="The address at which clients reach it."
+            onInput={(event) => setNamed(event.currentTarget.value.trim())}
+          />
+        </div>
+        {origin !== null &&
+          configurations(gateway, origin, issued.token).map(({ title, text }) => (
+            <details key={title}>
+              <summary>{title}</summary>
+              <div class="curl">
+                <pre tabIndex={0}>{text}</pre>
+                <Copy text={text} label="Copy" />
+              </div>
+            </details>
+          ))}
         <div class="dialog-actions">
           <span class="spring" />
           <button type="button" class="button primary" onClick={onClose}>

@@ -1,5 +1,5 @@
 import { useQuery } from "../api/query.ts";
-import type { Client, ToolRule } from "../api/types.ts";
+import type { Client, Origin, ToolRule } from "../api/types.ts";
 import { useMay } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf } from "../ui/action.tsx";
@@ -7,13 +7,14 @@ import { Select, TextArea, textOf } from "../ui/form.tsx";
 import { Empty, Loaded, Section } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { useOriginNames } from "./origin-names.ts";
+import { OriginPicker } from "./pickers.tsx";
 
 /** Which tools of its origins a client sees: what is hidden is neither listed nor called. */
 export function ClientTools({ client }: { readonly client: Client }) {
   const path = `/clients/${client.id}/tools`;
   const query = useQuery<{ readonly items: readonly ToolRule[] }>(path);
   const isAdmin = useMay("admin");
-  const { origins, nameOf } = useOriginNames();
+  const { nameOf } = useOriginNames();
   return (
     <Section
       title="Tools"
@@ -23,9 +24,10 @@ export function ClientTools({ client }: { readonly client: Client }) {
       <Loaded query={query}>
         {(read) => {
           const { items } = read;
-          const without = origins.filter(
-            ({ id, status }) => status !== "revoked" && !items.some(({ originId }) => originId === id),
-          );
+          const hindrance = ({ id, status }: Origin) => {
+            if (items.some(({ originId }) => originId === id)) return "has a rule";
+            return status === "revoked" ? "revoked" : null;
+          };
           const put = (rules: readonly ToolRule[]) => ({
             method: "PUT" as const,
             path,
@@ -40,10 +42,10 @@ export function ClientTools({ client }: { readonly client: Client }) {
                   label="Add a rule"
                   title="Rule for an origin's tools"
                   submit="Add"
-                  disabled={!isAdmin || without.length === 0}
+                  disabled={!isAdmin}
                   request={(form) => put([...items, ruleOf(form, textOf(form, "originId"))])}
                 >
-                  <Select label="Origin" name="originId" options={without.map(({ id, origin }) => [id, origin])} />
+                  <OriginPicker label="Origin" name="originId" required hindrance={hindrance} />
                   <RuleFields />
                 </Action>
               </div>

@@ -1,14 +1,13 @@
-import { useState } from "preact/hooks";
-import { queryOf, usePages, useSettled } from "../api/query.ts";
 import type { Client } from "../api/types.ts";
 import { go, Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
-import { Action, CurlOf } from "../ui/action.tsx";
+import { Action } from "../ui/action.tsx";
 import { numberOf, Select, TextField, textOf } from "../ui/form.tsx";
-import { Empty, Moment, Screen, State } from "../ui/parts.tsx";
-import { type Column, PagedTable } from "../ui/table.tsx";
+import { Moment, State } from "../ui/parts.tsx";
+import type { Column } from "../ui/table.tsx";
 import { count, limit } from "../ui/words.ts";
+import { ListScreen } from "./list-screen.tsx";
 
 const COLUMNS: readonly Column<Client>[] = [
   {
@@ -29,49 +28,17 @@ const COLUMNS: readonly Column<Client>[] = [
 
 /** Every tenant of the gateway. */
 export function ClientsScreen() {
-  const [status, setStatus] = useState("");
-  const [q, setQ] = useState("");
-  const path = `/clients${queryOf({ status, q: useSettled(q) })}`;
-  const query = usePages<Client>(path);
   return (
-    <Screen
+    <ListScreen<Client>
       title="Clients"
       lead="Who may call: each client has tokens, limits, and the origins and tools that it may use."
-      actions={
-        <>
-          <CurlOf path={path} />
-          <CreateClient />
-        </>
-      }
-    >
-      <div class="filters">
-        <Select
-          label="Status"
-          name="status"
-          value={status}
-          onChange={(event) => setStatus(event.currentTarget.value)}
-          options={[
-            ["", "Any"],
-            ["active", "Active"],
-            ["suspended", "Suspended"],
-          ]}
-        />
-        <TextField
-          label="Name contains"
-          name="q"
-          type="search"
-          value={q}
-          onInput={(event) => setQ(event.currentTarget.value)}
-        />
-      </div>
-      <PagedTable
-        query={query}
-        caption="Clients"
-        columns={COLUMNS}
-        keyOf={({ id }) => id}
-        empty={<Empty title={status === "" && q === "" ? "There is no client yet." : "No client fits the filter."} />}
-      />
-    </Screen>
+      list="/clients"
+      statuses={["active", "suspended"]}
+      sought="Name contains"
+      columns={COLUMNS}
+      create={<CreateClient />}
+      nothing="There is no client yet."
+    />
   );
 }
 

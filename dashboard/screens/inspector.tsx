@@ -2,20 +2,20 @@ import { useEffect, useState } from "preact/hooks";
 import { curlOf } from "../api/curl.ts";
 import { type Exchange, exchange, type McpTool, messageOf } from "../api/mcp.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
-import { useAll } from "../api/query.ts";
-import { change } from "../api/request.ts";
-import type { Client, Origin } from "../api/types.ts";
+import { type ApiRequest, change } from "../api/request.ts";
 import { useMay } from "../session.tsx";
 import { Source } from "../text/source.tsx";
 import { Visible } from "../text/visible.tsx";
-import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
+import { CurlOf } from "../ui/action.tsx";
+import { TextArea, TextField, textOf } from "../ui/form.tsx";
 import { Badge, Copy, Empty, Note, ProblemNote, Screen, Section } from "../ui/parts.tsx";
 import { count } from "../ui/words.ts";
+import { ClientPicker, OriginPicker } from "./pickers.tsx";
 import { argumentsOf, hasForm, SchemaFields } from "./schema-form.tsx";
 
 interface Inspection {
-  readonly client: Client;
-  readonly origin: Origin;
+  /** Its address. */
+  readonly origin: string;
   readonly token: string;
   readonly expiresAt: number;
 }
@@ -24,12 +24,15 @@ const MAX_TOOLS = 10_000;
 const SHOWN_TOOLS = 200;
 const MAX_EXCHANGES = 30;
 
+function inspectionRequest(clientId: string): ApiRequest {
+  return { method: "POST", path: `/clients/${clientId}/inspection-tokens` };
+}
+
 /** Calling a tool as a client would, through the same door, and seeing all of it. */
 export function InspectorScreen() {
-  const clients = useAll<Client>("/clients");
-  const origins = useAll<Origin>("/origins");
   const isAdmin = useMay("admin");
-  const isLoaded = clients.data !== undefined && origins.data !== undefined;
+  const [clientId, setClient] = useState("");
+  const [origin, setOrigin] = useState("");
   const [inspection, setInspection] = useState<Inspection | null>(null);
   const [tools, setTools] = useState<readonly McpTool[] | null>(null);
   const [tool, setTool] = useState<McpTool | null>(null);
@@ -38,7 +41,7 @@ export function InspectorScreen() {
   const [isBusy, setBusy] = useState(false);
 
   const ask = async (at: Inspection, method: string, params: object) => {
-    const done = await exchange(at.origin.origin, at.token, method, params);
+    const done = await exchange(at.origin, at.token, method, params);
     setExchanges((before) => [done, ...before].slice(0, MAX_EXCHANGES));
     return messageOf(done);
   };
@@ -56,21 +59,14 @@ export function InspectorScreen() {
   };
   const begin = async (event: SubmitEvent) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    const client = clients.data?.find(({ id }) => id === textOf(form, "client"));
-    const origin = origins.data?.find(({ id }) => id === textOf(form, "origin"));
-    if (client === undefined || origin === undefined) return;
     setBusy(true);
     setProblem(null);
     setTools(null);
     setTool(null);
     setExchanges([]);
     try {
-      const { token, expiresAt } = await change<{ token: string; expiresAt: number }>({
-        method: "POST",
-        path: `/clients/${client.id}/inspection-tokens`,
-      });
-      const at = { client, origin, token, expiresAt };
+      const { token, expiresAt } = await change<{ token: string; expiresAt: number }>(inspectionRequest(clientId));
+      const at = { origin, token, expiresAt };
       setInspection(at);
       await list(at);
     } catch (error) {
@@ -85,27 +81,20 @@ export function InspectorScreen() {
     >
       <form class="card" onSubmit={begin}>
         <div class="inline">
-          <Select
-            label="As the client"
-            name="client"
-            options={(clients.data ?? []).filter(({ status }) => status === "active").map(({ id, name }) => [id, name])}
-          />
-          <Select
-            label="At the origin"
-            name="origin"
-            options={(origins.data ?? [])
-              .filter(({ status }) => status === "active")
-              .map(({ id, origin }) => [id, origin])}
-          />
-          <button type="submit" class="button primary" disabled={isBusy || !isAdmin || !isLoaded}>
+          <ClientPicker label="As the client" name="client" required onChoose={setClient} />
+          <OriginPicker label="At the origin" name="origin" status="active" by="origin" required onChoose={setOrigin} />
+          {clientId !== "" && <CurlOf request={() => inspectionRequest(clientId)} />}
+          <button
+            type="submit"
+            class="button primary"
+            disabled={isBusy || !isAdmin || clientId === "" || origin === ""}
+          >
             {isBusy ? "Asking…" : inspection === null ? "Begin" : "Begin anew"}
           </button>
         </div>
         {!isAdmin && <p class="hint">Only an admin may take a client's part.</p>}
         {inspection !== null && <Remaining until={inspection.expiresAt} />}
       </form>
-      {clients.problem !== undefined && <ProblemNote problem={clients.problem} retry={clients.reload} />}
-      {origins.problem !== undefined && <ProblemNote problem={origins.problem} retry={origins.reload} />}
       {problem !== null && <ProblemNote problem={problem} />}
       {inspection !== null && tools !== null && (
         <div class="review">
@@ -188,6 +177,15 @@ function ToolList({
   );
 }
 
+/** A value as JSON on several lines; what is nested too deep for that is in the answer below as it was sent. */
+function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value, null, 2);
+  } catch (error) {
+    return `It cannot be laid out (${(error as Error).message}): see the message as it was sent.`;
+  }
+}
+
 type Message = Readonly<Record<string, unknown>> | undefined;
 
 function ToolCall({
@@ -254,7 +252,7 @@ function ToolCall({
       <div role="status">{message !== undefined && <Result message={message} />}</div>
       <details>
         <summary>Schema</summary>
-        <Source text={JSON.stringify(tool.inputSchema ?? {}, null, 2)} label="Input schema" language="javascript" />
+        <Source text={jsonText(tool.inputSchema ?? {})} label="Input schema" language="javascript" />
       </details>
     </div>
   );
@@ -280,7 +278,7 @@ function Result({ message }: { readonly message: Readonly<Record<string, unknown
       </h3>
       {content.map((part: { type?: unknown; text?: unknown }, index) => (
         <pre key={index} class="box" tabIndex={0} aria-label={`Part ${index + 1} of the result`} role="region">
-          <Visible text={part?.type === "text" ? String(part.text) : JSON.stringify(part, null, 2)} most={20_000} />
+          <Visible text={part?.type === "text" ? String(part.text) : jsonText(part)} most={20_000} />
         </pre>
       ))}
     </div>

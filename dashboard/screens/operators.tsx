@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { usePages, useQuery } from "../api/query.ts";
+import { queryOf, usePages, useQuery, useSettled } from "../api/query.ts";
 import type { Operator, OperatorToken } from "../api/types.ts";
 import { useMay, useSession } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
@@ -22,14 +22,16 @@ type IssuedToken = OperatorToken & { readonly token: string };
 export function OperatorsScreen() {
   const [chosen, choose] = useState<Operator | null>(null);
   const isAdmin = useMay("admin");
-  const query = usePages<Operator>("/operators");
+  const [q, setQ] = useState("");
+  const path = `/operators${queryOf({ q: useSettled(q) })}`;
+  const query = usePages<Operator>(path);
   return (
     <Screen
       title="Operators"
       lead="People and scripts that run this gateway, each with a role."
       actions={
         <>
-          <CurlOf path="/operators" />
+          <CurlOf path={path} />
           <Action
             label="Add an operator"
             title="Add an operator"
@@ -43,15 +45,28 @@ export function OperatorsScreen() {
         </>
       }
     >
+      <div class="filters">
+        <TextField
+          label="Name contains"
+          name="q"
+          type="search"
+          value={q}
+          onInput={(event) => setQ(event.currentTarget.value)}
+        />
+      </div>
       <PagedTable
         query={query}
         caption="Operators"
         columns={operatorColumns(isAdmin, choose)}
         keyOf={({ id }) => id}
         empty={
-          <Empty title="There is no operator but the holder of ADMIN_TOKEN.">
-            <p>Add one with the role admin, give it a token, sign in with that, and retire ADMIN_TOKEN.</p>
-          </Empty>
+          q !== "" ? (
+            "No operator fits the filter."
+          ) : (
+            <Empty title="There is no operator but the holder of ADMIN_TOKEN.">
+              <p>Add one with the role admin, give it a token, sign in with that, and retire ADMIN_TOKEN.</p>
+            </Empty>
+          )
         }
       />
       {chosen !== null && <Tokens operator={chosen} isAdmin={isAdmin} onClose={() => choose(null)} />}

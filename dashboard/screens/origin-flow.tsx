@@ -12,7 +12,7 @@ import { Loaded, Moment, Note, ProblemNote, Section } from "../ui/parts.tsx";
 import { count, publicName } from "../ui/words.ts";
 import { isToDecide, reviewPath } from "./origin.tsx";
 import { ProbeResult } from "./probe-result.tsx";
-import { type ProbeStep, probeLive } from "./probe-stream.ts";
+import { type ProbeStep, probeLive, probeRequest } from "./probe-stream.ts";
 
 /** The last probe's result, kept while the console is open: the gateway keeps what was seen, not what was said. */
 const lastProbes = new Map<string, Probe>();
@@ -62,7 +62,7 @@ export function OriginFlow({ origin }: { readonly origin: Origin }) {
               hint="Reads the site now, whatever is cached, and records the versions it finds. Nothing is approved by it."
               actions={
                 <>
-                  <CurlOf path={`/origins/${origin.id}/skills`} />
+                  <CurlOf request={() => probeRequest(origin.id)} />
                   <button
                     type="button"
                     class={`button ${origin.probedAt === null ? "primary" : ""}`}

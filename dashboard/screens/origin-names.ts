@@ -1,9 +1,55 @@
-import { useAll } from "../api/query.ts";
+import { useEffect, useReducer } from "preact/hooks";
+import { get } from "../api/request.ts";
 import type { Origin } from "../api/types.ts";
 
-/** The addresses of origins by their ids, as far as they were read. */
-export function useOriginNames(): { readonly origins: readonly Origin[]; readonly nameOf: (id: string) => string } {
-  const origins = useAll<Origin>("/origins", 1_000).data ?? [];
-  const names = new Map(origins.map(({ id, origin }) => [id, origin]));
-  return { origins, nameOf: (id) => names.get(id) ?? id };
+/** The address of an origin never changes, so that it is asked for once. `null`: it is being asked for, or nobody knows it. */
+const names = new Map<string, string | null>();
+const listeners = new Set<() => void>();
+/** Asked at once; a page of a list may name fifty. */
+const MAX_ASKED = 6;
+const waiting: string[] = [];
+let asked = 0;
+
+function askNext(): void {
+  while (asked < MAX_ASKED) {
+    const id = waiting.shift();
+    if (id === undefined) return;
+    asked++;
+    get<Origin>(`/origins/${id}`)
+      .then(({ origin }) => names.set(id, origin))
+      // It is shown by its id then.
+      .catch(() => names.set(id, id))
+      .finally(() => {
+        asked--;
+        for (const listener of listeners) listener();
+        askNext();
+      });
+  }
+}
+
+/** Addresses of origins by their ids: the id itself until its address is known. */
+export function useOriginNames(): { readonly nameOf: (id: string) => string } {
+  const [, renew] = useReducer((times: number) => times + 1, 0);
+  const wanted = new Set<string>();
+  useEffect(() => {
+    const listener = () => renew(undefined);
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+    };
+  }, []);
+  useEffect(() => {
+    for (const id of wanted) {
+      if (names.has(id)) continue;
+      names.set(id, null);
+      waiting.push(id);
+    }
+    askNext();
+  });
+  return {
+    nameOf: (id) => {
+      if (/^org_[0-9a-f]+$/.test(id) && !names.has(id)) wanted.add(id);
+      return names.get(id) ?? id;
+    },
+  };
 }

@@ -1,13 +1,12 @@
-import { useState } from "preact/hooks";
-import { queryOf, usePages, useSettled } from "../api/query.ts";
 import type { Origin } from "../api/types.ts";
 import { go, Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
-import { Action, CurlOf } from "../ui/action.tsx";
-import { Check, Select, TextField, textOf } from "../ui/form.tsx";
-import { Empty, Moment, Screen, State } from "../ui/parts.tsx";
-import { type Column, PagedTable } from "../ui/table.tsx";
+import { Action } from "../ui/action.tsx";
+import { Check, TextField, textOf } from "../ui/form.tsx";
+import { Moment, State } from "../ui/parts.tsx";
+import type { Column } from "../ui/table.tsx";
+import { ListScreen } from "./list-screen.tsx";
 
 const COLUMNS: readonly Column<Origin>[] = [
   {
@@ -28,59 +27,22 @@ const COLUMNS: readonly Column<Origin>[] = [
 
 /** Every publisher that the gateway knows. */
 export function OriginsScreen() {
-  const [status, setStatus] = useState("");
-  const [q, setQ] = useState("");
-  const path = `/origins${queryOf({ status, q: useSettled(q) })}`;
-  const query = usePages<Origin>(path);
   return (
-    <Screen
+    <ListScreen<Origin>
       title="Origins"
       lead="Publishers whose skills the gateway serves, or may come to serve. A new one is pending: nobody can call it until it is activated."
-      actions={
-        <>
-          <CurlOf path={path} />
-          <Propose />
-        </>
-      }
-    >
-      <div class="filters">
-        <Select
-          label="Status"
-          name="status"
-          value={status}
-          onChange={(event) => setStatus(event.currentTarget.value)}
-          options={[
-            ["", "Any"],
-            ["pending", "Pending"],
-            ["active", "Active"],
-            ["suspended", "Suspended"],
-            ["revoked", "Revoked"],
-          ]}
-        />
-        <TextField
-          label="Address contains"
-          name="q"
-          type="search"
-          value={q}
-          onInput={(event) => setQ(event.currentTarget.value)}
-        />
-      </div>
-      <PagedTable
-        query={query}
-        caption="Origins"
-        columns={COLUMNS}
-        keyOf={({ id }) => id}
-        empty={
-          <Empty title={status === "" && q === "" ? "No origin is known yet." : "No origin fits the filter."}>
-            {status === "" && q === "" && <p>Propose the address of a site that publishes skills in its llms.txt.</p>}
-          </Empty>
-        }
-      />
-    </Screen>
+      list="/origins"
+      statuses={["pending", "active", "suspended", "revoked"]}
+      sought="Address contains"
+      columns={COLUMNS}
+      create={<Propose />}
+      nothing="No origin is known yet."
+      advice="Propose the address of a site that publishes skills in its llms.txt."
+    />
   );
 }
 
-export function Propose() {
+function Propose() {
   const may = useMay("reviewer");
   return (
     <Action<Origin>

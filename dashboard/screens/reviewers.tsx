@@ -1,60 +1,32 @@
 import { useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
-import { queryOf, usePages } from "../api/query.ts";
 import type { Reviewer } from "../api/types.ts";
 import { useMay } from "../session.tsx";
 import { createKey, forgetKey, listKeys, type SigningKey } from "../signing-keys.ts";
 import { Visible } from "../text/visible.tsx";
-import { Action, CurlOf, Dialog } from "../ui/action.tsx";
+import { Action, Dialog } from "../ui/action.tsx";
 import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
-import { Copy, Empty, Moment, Note, ProblemNote, Screen, Section, State } from "../ui/parts.tsx";
-import { type Column, PagedTable, Table } from "../ui/table.tsx";
+import { Copy, Moment, Note, ProblemNote, Section, State } from "../ui/parts.tsx";
+import { type Column, Table } from "../ui/table.tsx";
+import { ListScreen } from "./list-screen.tsx";
 import { useSigningKeys } from "./sign-panel.tsx";
 
 /** Whose signatures count, and the keys with which this browser signs. */
 export function ReviewersScreen() {
-  const [status, setStatus] = useState("");
-  const path = `/reviewers${queryOf({ status })}`;
-  const query = usePages<Reviewer>(path);
   const isAdmin = useMay("admin");
   return (
-    <Screen
+    <ListScreen<Reviewer>
       title="Reviewers"
       lead="People and identities whose attestations count at this gateway."
-      actions={
-        <>
-          <CurlOf path={path} />
-          <Register isAdmin={isAdmin} />
-        </>
-      }
+      list="/reviewers"
+      statuses={["active", "retired", "revoked"]}
+      columns={reviewerColumns(isAdmin)}
+      create={<Register isAdmin={isAdmin} />}
+      nothing="Nobody is registered yet."
+      advice="Until somebody is, no attestation counts."
     >
-      <div class="filters">
-        <Select
-          label="Status"
-          name="status"
-          value={status}
-          onChange={(event) => setStatus(event.currentTarget.value)}
-          options={[
-            ["", "Any"],
-            ["active", "Active"],
-            ["retired", "Retired"],
-            ["revoked", "Revoked"],
-          ]}
-        />
-      </div>
-      <PagedTable
-        query={query}
-        caption="Reviewers"
-        columns={reviewerColumns(isAdmin)}
-        keyOf={({ id }) => id}
-        empty={
-          <Empty title={status === "" ? "Nobody is registered yet." : "No reviewer fits the filter."}>
-            {status === "" && <p>Until somebody is, no attestation counts.</p>}
-          </Empty>
-        }
-      />
       <BrowserKeys isAdmin={isAdmin} />
-    </Screen>
+    </ListScreen>
   );
 }
 

@@ -11,7 +11,7 @@ const FRONT_MATTER = /^---\n([\s\S]*?)\n---(?:\n|$)/;
 
 /** Somebody else's Markdown as elements of our own making. HTML in it is shown as the text that it is; images are not loaded. */
 export function Markdown({ text, label }: { readonly text: string; readonly label: string }) {
-  const parsed = useMemo(() => parse(text), [text]);
+  const parsed = useMemo(() => parseMarkdown(text), [text]);
   if (parsed === null) return <Source text={text} label={label} language="text" />;
   return (
     <div class="markdown">
@@ -21,7 +21,10 @@ export function Markdown({ text, label }: { readonly text: string; readonly labe
   );
 }
 
-function parse(text: string): { readonly frontMatter: string | null; readonly tokens: readonly Token[] } | null {
+/** Front matter, and the rest as tokens; null: the text is too long, or nested too deep, to be followed. */
+export function parseMarkdown(
+  text: string,
+): { readonly frontMatter: string | null; readonly tokens: readonly Token[] } | null {
   if (text.length > MAX_MARKDOWN_CHARS) return null;
   const frontMatter = FRONT_MATTER.exec(text);
   try {
@@ -33,7 +36,7 @@ function parse(text: string): { readonly frontMatter: string | null; readonly to
   }
 }
 
-function Blocks({ tokens, depth }: { readonly tokens: readonly Token[]; readonly depth: number }) {
+export function Blocks({ tokens, depth }: { readonly tokens: readonly Token[]; readonly depth: number }) {
   if (depth > MAX_DEPTH) return <p>{tokens.map(({ raw }) => visibleParts(raw))}</p>;
   return <>{tokens.map((token) => block(token, depth + 1))}</>;
 }

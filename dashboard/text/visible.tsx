@@ -11,7 +11,7 @@ export function Visible({ text, most = SHOWN_CHARS }: { readonly text: string; r
   const isCut = text.length > shown;
   return (
     <bdi>
-      {visibleParts(isCut ? text.slice(0, shown) : text)}
+      {visibleParts(isCut ? beginning(text, shown) : text)}
       {isCut && (
         <button type="button" class="more" onClick={() => show(shown + MORE_CHARS)}>
           … show more of {text.length.toLocaleString("en-GB")} characters
@@ -19,6 +19,17 @@ export function Visible({ text, most = SHOWN_CHARS }: { readonly text: string; r
       )}
     </bdi>
   );
+}
+
+/** The first characters of a text, none of them halved. */
+export function beginning(text: string, length: number): string {
+  const isHalved = length > 0 && length < text.length && /[\ud800-\udbff]/.test(text[length - 1] ?? "");
+  return text.slice(0, isHalved ? length - 1 : length);
+}
+
+/** The text where only text can stand, each hidden character as its code point in brackets. */
+export function visibleText(text: string): string {
+  return text.replace(HIDDEN, (mark) => `[${codePointOf(mark)}]`);
 }
 
 /** The text in pieces, each hidden character as a mark of its own. */

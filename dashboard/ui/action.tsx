@@ -93,6 +93,7 @@ function ActionDialog<Answer, Row>(props: ActionProps<Answer, Row> & { readonly 
     }
   };
   const showCurl = async () => {
+    if (form.current?.reportValidity() !== true) return;
     try {
       setCurl(curlOf(wireOf(await asked()), "ADMIN"));
     } catch (error) {
@@ -101,7 +102,7 @@ function ActionDialog<Answer, Row>(props: ActionProps<Answer, Row> & { readonly 
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form ref={form} onSubmit={act}>
+      <form ref={form} onSubmit={act} onInput={() => setCurl(null)}>
         {isRead ? (
           <FormProblem.Provider value={problem}>
             {typeof children === "function" ? children(row as Row) : children}

@@ -1,11 +1,12 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId } from "preact/hooks";
 import type { ApiProblem } from "../api/problem.ts";
+import { visibleParts, visibleText } from "../text/visible.tsx";
 
 /** The refusal that the form around a field met. */
 export const FormProblem = createContext<ApiProblem | null>(null);
 
-type Described = { readonly label: string; readonly hint?: ComponentChildren; readonly name: string };
+export type Described = { readonly label: string; readonly hint?: ComponentChildren; readonly name: string };
 
 type FieldEvent<T> = (event: Event & { readonly currentTarget: T }) => void;
 
@@ -39,7 +40,7 @@ interface SelectProps {
   readonly onChange?: FieldEvent<HTMLSelectElement>;
 }
 
-function useDescription({ name, hint }: Described) {
+export function useDescription({ name, hint }: Described) {
   const id = useId();
   const problem = useContext(FormProblem);
   const errors = problem?.errors.filter(({ field }) => field === name || field.startsWith(`${name}.`)) ?? [];
@@ -58,7 +59,7 @@ function useDescription({ name, hint }: Described) {
   };
 }
 
-function Frame({
+export function Frame({
   id,
   label,
   hint,
@@ -73,7 +74,7 @@ function Frame({
 }) {
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id}>{visibleParts(label)}</label>
       {children}
       {hint !== undefined && (
         <p class="hint" id={`${id}-hint`}>
@@ -117,7 +118,7 @@ export function Select(props: Described & SelectProps) {
       <select {...input} {...aria}>
         {options.map(([key, text]) => (
           <option key={key} value={key} selected={key === value}>
-            {text}
+            {visibleText(text)}
           </option>
         ))}
       </select>

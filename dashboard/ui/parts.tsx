@@ -289,8 +289,15 @@ export function Tabs({
   readonly tabs: readonly { readonly href: string; readonly id: string; readonly label: ComponentChildren }[];
   readonly current: string;
 }) {
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // On a phone the tabs are wider than the screen.
+    const tab = nav.current?.querySelector<HTMLElement>("[aria-current=page]");
+    if (nav.current === null || !tab) return;
+    nav.current.scrollLeft = tab.offsetLeft - nav.current.offsetLeft - (nav.current.clientWidth - tab.offsetWidth) / 2;
+  }, [current]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={nav} class="tabs" aria-label={label}>
       {tabs.map((tab) => (
         <Link key={tab.id} href={tab.href} aria-current={tab.id === current ? "page" : undefined}>
           {tab.label}

@@ -6,7 +6,7 @@ import { milliseconds, number } from "./words.ts";
 const HOUR_MS = 3_600_000;
 const WIDTH = 560;
 const HEIGHT = 190;
-const LEFT = 46;
+const LEFT = 58;
 const RIGHT = 8;
 const TOP = 8;
 const BOTTOM = 24;
@@ -70,7 +70,7 @@ export function Calls({ hourly, from }: { readonly hourly: readonly Usage[]; rea
         .filter(({ calls }) => calls > 0)
         .map(({ at, calls, errors }) => [BOTH.format(at), number(calls), number(errors)])}
     >
-      <Axes slots={slots} most={most} unit="" />
+      <Axes slots={slots} most={most} />
       {slots.map(({ at, calls, errors }, index) => {
         const x = LEFT + index * step + step * 0.12;
         const width = Math.max(1, step * 0.76);
@@ -106,8 +106,8 @@ export function Latency({ hourly, from }: { readonly hourly: readonly Usage[]; r
   const p95 = points((slot) => slot.p95);
   return (
     <Plot
-      title="Latency"
-      about="Milliseconds within which half, and 95 of 100, calls were answered"
+      title="Latency in milliseconds"
+      about="The time within which half, and 95 of 100, calls were answered"
       isEmpty={known.length === 0}
       legend={[
         ["", "p50"],
@@ -116,7 +116,7 @@ export function Latency({ hourly, from }: { readonly hourly: readonly Usage[]; r
       heads={["From", "p50", "p95"]}
       rows={known.map((slot) => [BOTH.format(slot.at), milliseconds(slot.p50), milliseconds(slot.p95)])}
     >
-      <Axes slots={slots} most={most} unit=" ms" />
+      <Axes slots={slots} most={most} />
       <polyline class="b" points={p95.join(" ")} />
       <polyline class="a" points={p50.join(" ")} />
       {dots(p95, "b")}
@@ -129,15 +129,7 @@ function scaleY(value: number, most: number): number {
   return HEIGHT - BOTTOM - (value / most) * (HEIGHT - TOP - BOTTOM);
 }
 
-function Axes({
-  slots,
-  most,
-  unit,
-}: {
-  readonly slots: readonly Slot[];
-  readonly most: number;
-  readonly unit: string;
-}) {
+function Axes({ slots, most }: { readonly slots: readonly Slot[]; readonly most: number }) {
   const step = (WIDTH - LEFT - RIGHT) / slots.length;
   const marks = most < 4 ? [0, most] : [0, most / 2, most];
   const first = slots[0]?.at ?? 0;
@@ -151,7 +143,6 @@ function Axes({
           <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={scaleY(mark, most)} y2={scaleY(mark, most)} />
           <text x={LEFT - 6} y={scaleY(mark, most) + 4} text-anchor="end">
             {number(Math.round(mark))}
-            {unit}
           </text>
         </g>
       ))}

@@ -70,6 +70,13 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     await act();
     expect(await requestOfBrowser(await sent)).toEqual(requestOfCommand(command));
   };
+  /** What the copy button beside a button copies, while that button is pressed. */
+  const isWhatItCopies = async (name: string, row: string) => {
+    const beside = page.locator(row).filter({ has: button(name) });
+    await beside.getByRole("button", { name: "Copy as curl" }).click();
+    const command = await page.evaluate(() => navigator.clipboard.readText());
+    await isTheRequest(command, () => button(name).click());
+  };
   const confirm = async (name: string) => {
     await submit(name);
     await dialog().waitFor({ state: "detached" });
@@ -139,7 +146,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
   });
 
   it("probes it and shows what was found", async () => {
-    await button("Probe now").click();
+    await isWhatItCopies("Probe now", ".section-head");
     await page.getByRole("row", { name: /add.*waiting.*unattested/ }).waitFor();
     await page.getByRole("listitem").getByText("2 versions to decide").waitFor();
   });
@@ -238,14 +245,18 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
 
   it("inspects: lists tools as the client sees them, calls one from its form, and shows the messages", async () => {
     await visitor.goTo("/inspector");
-    await button("Begin").click();
+    await isWhatItCopies("Begin", "form .inline");
     await page.getByRole("list", { name: "Tools" }).getByRole("button", { name: "add" }).click();
     await page.getByLabel("a", { exact: true }).fill("19.5");
     await page.getByLabel("b", { exact: true }).fill("22.5");
+    const called = page.waitForRequest((request) => request.url().includes("/mcp"));
     await button("Call").click();
     await page.getByRole("region", { name: "Part 1 of the result" }).getByText("42", { exact: true }).waitFor();
     await page.getByText(/^tools\/call · 200/).click();
     const exchange = page.locator("details[open]");
+    await exchange.getByRole("button", { name: "Copy as curl" }).click();
+    const command = requestOfCommand(await page.evaluate(() => navigator.clipboard.readText()));
+    expect(command).toEqual(await requestOfBrowser(await called));
     expect(await exchange.getByRole("region", { name: "Request" }).textContent()).toContain('"method":"tools/call"');
     expect(await exchange.getByRole("region", { name: "Answer" }).textContent()).toContain('"structuredContent"');
     await exchange.getByRole("row", { name: /as the browser saw it/ }).waitFor();
@@ -254,6 +265,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
   it("hides a tool from a client", async () => {
     await visitor.goTo(`${clientPath}/tools`);
     await button("Add a rule").click();
+    // The only origin there is, is chosen by itself.
+    await expect.poll(() => dialog().getByRole("combobox", { name: "Origin" }).inputValue()).toBe(publisher.origin);
     await dialog().getByLabel("Denied tools").fill("greet");
     await confirm("Add");
     await page.getByRole("row", { name: /greet/ }).waitFor();

@@ -44,6 +44,8 @@ export interface Visitor {
   signIn(token?: string): Promise<void>;
   /** Goes to a screen by its address, and waits until what it shows was read. */
   goTo(path: string): Promise<void>;
+  /** Goes there as a link of the console does. */
+  show(path: string): Promise<void>;
 }
 
 /** A gateway with its console, and a browser. */
@@ -117,6 +119,13 @@ async function visit(
       await page.goto(`${url}/admin/`);
       await page.getByLabel("Operator token").fill(token);
       await page.getByRole("button", { name: "Sign in" }).click();
+      await settled();
+    },
+    show: async (path) => {
+      await page.evaluate((to) => {
+        history.pushState(null, "", `/admin${to}`);
+        dispatchEvent(new Event("popstate"));
+      }, path);
       await settled();
     },
     goTo: async (path) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { barriers, type Console, HAS_CHROMIUM, SKIPPED, startConsole } from "./console-page.ts";
-import { startTestPublisher, type TestPublisher, type TestSkill } from "./test-publisher.ts";
+import { skill, startTestPublisher, type TestPublisher, type TestSkill } from "./test-publisher.ts";
 
 const ROWS = 10_000;
 
@@ -31,19 +31,33 @@ const HOSTILE: TestSkill = {
   recipe: HOSTILE_RECIPE,
 };
 
+/** As long as a recipe may be, with something hidden at its end. */
+const VAST = skill("vast", "return 1;", { recipe: `${"# Long\n\nA line of a recipe.\n".repeat(9_000)}\u202e end` });
+
+/** What a viewer's screens offer: to look, to copy, and what stays in this browser. */
+const LOOKING =
+  /^(?:Menu|Sign out|Copy\b.*|Verify|Tokens|Make a key|Forget|← Previous|Next →|… show more.*|… [\d,]+ more.*|Show more.*|Try again)$/;
+/** What a reviewer does besides. */
+const REVIEWING =
+  /^(?:Propose an origin|Probe now|Probe again|Suspend|Approve|Reject|Paste an attestation|Sign here|Renew|Revoke code everywhere)$/;
+
 describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}`, () => {
   let gateway: Console;
   let publisher: TestPublisher;
   let originId: string;
   let clientId: string;
   let screens: readonly string[];
+  let vastReview: string;
 
   beforeAll(async () => {
     gateway = await startConsole();
-    publisher = await startTestPublisher({ skills: [HOSTILE] });
+    publisher = await startTestPublisher({ skills: [HOSTILE, VAST] });
     const { administer } = gateway;
     ({ id: originId } = await administer<{ id: string }>("POST", "/origins", { origin: publisher.origin }));
-    const { skills } = await administer<{ skills: { toolSha256: string }[] }>("POST", `/origins/${originId}/probe`);
+    const { skills } = await administer<{ skills: { name: string; toolSha256: string }[] }>(
+      "POST",
+      `/origins/${originId}/probe`,
+    );
     await administer("POST", `/origins/${originId}/activate`, {});
     ({ id: clientId } = await administer<{ id: string }>("POST", "/clients", {
       name: '<script>document.title="run"</script>',
@@ -55,7 +69,8 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     await administer("POST", "/reviewers", { attester: "human:<b>eve</b>", key: { kind: "ed25519", publicKey } });
     await administer("POST", "/operators", { name: "Grace", role: "viewer" });
     await administer("POST", "/revocations", { kind: "hash", subject: "0".repeat(64), reason: "<i>why</i>" });
-    const review = `/origins/${originId}/review?name=evil&sha=${skills[0]?.toolSha256}`;
+    const review = `/origins/${originId}/review?name=evil&sha=${skills.find(({ name }) => name === "evil")?.toolSha256}`;
+    vastReview = `/origins/${originId}/review?name=vast&sha=${skills.find(({ name }) => name === "vast")?.toolSha256}`;
     screens = [
       "/",
       "/origins",
@@ -160,6 +175,11 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     await page.getByRole("tab", { name: "Schema" }).click();
     await page.getByRole("region", { name: "What the script registers" }).waitFor();
 
+    await goTo(vastReview);
+    await page.getByRole("tab", { name: "Recipe" }).click();
+    await page.getByText("The recipe has characters that nobody sees.").waitFor();
+    expect(await page.locator(".source .line").count()).toBeLessThanOrEqual(2_000);
+
     await goTo("/inspector");
     await page.getByRole("button", { name: "Begin" }).click();
     await page.getByRole("list", { name: "Tools" }).getByRole("button", { name: "evil" }).click();
@@ -169,6 +189,30 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     expect(await page.title()).toBe("Inspector · Skillgate");
     expect([foreign, faults]).toEqual([[], []]);
     await context.close();
+  });
+
+  it("offers a viewer and a reviewer what they may do, and nothing that would be refused", async () => {
+    for (const role of ["viewer", "reviewer"] as const) {
+      const { id } = await gateway.administer<{ id: string }>("POST", "/operators", { name: `A ${role}`, role });
+      const { token } = await gateway.administer<{ token: string }>("POST", `/operators/${id}/tokens`, {});
+      const { page, faults, signIn, show, context } = await gateway.open();
+      await signIn(token);
+      const offered = new Set<string>();
+      for (const screen of screens) {
+        await show(screen);
+        const names = await page
+          .locator("#main")
+          .getByRole("button", { disabled: false })
+          .evaluateAll((all) => all.map((one) => one.getAttribute("aria-label") ?? one.textContent ?? ""));
+        for (const name of names) offered.add(name);
+      }
+      const doing = [...offered].filter((name) => !LOOKING.test(name));
+      expect(doing.filter((name) => role === "viewer" || !REVIEWING.test(name))).toEqual([]);
+      if (role === "reviewer")
+        expect(doing).toEqual(expect.arrayContaining(["Propose an origin", "Reject", "Suspend"]));
+      expect(faults).toEqual([]);
+      await context.close();
+    }
   });
 
   it("stays usable with 10,000 rows: a page of each list is shown, and the last one is reached by a filter", async () => {
@@ -186,8 +230,45 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
       "id, origin, status, pin, created_at, updated_at",
       "printf('org_%024x', i), printf('https://p%05d.example', i), 'active', 'hold', i, i",
     );
+    await fill(
+      "skills",
+      "origin_id, scope, name, tool_sha256, first_seen_at, last_seen_at",
+      `'${originId}', '', printf('skill_%05d', i), printf('%064x', i), i, i`,
+    );
+    await fill(
+      "attestations",
+      "id, origin, skill, tool_sha256, attester, signed_on, valid_until, entry, stored_at, stored_by",
+      "printf('%064x', i), printf('https://p%05d.example', i), 'skill', printf('%064x', i), 'human:ada', '2026-01-01', '2027-01-01', '{\"signature\":\"x\"}', i, 'opr'",
+    );
+    await fill(
+      "client_tokens",
+      "id, client_id, token_sha256, created_at",
+      `printf('tok_%024x', i), '${clientId}', printf('%064x', i), i`,
+    );
+    await fill(
+      "audit_log",
+      "seq, at, actor, action, subject, detail, request_id, prev_hash, hash",
+      "i + 1000, i, 'system', 'test.fill', 'nothing', '{}', 'r', printf('%064x', i), printf('%064x', i + 1)",
+    );
+    await fill(
+      "operators",
+      "id, name, role, status, created_at, updated_at",
+      "printf('opr_%024x', i), printf('Operator %05d', i), 'viewer', 'active', i, i",
+    );
     const { page, signIn, goTo, faults, context } = await gateway.open();
     await signIn();
+    for (const screen of [
+      `/origins/${originId}/skills`,
+      "/attestations",
+      `/clients/${clientId}`,
+      "/audit",
+      "/operators",
+    ]) {
+      await goTo(screen);
+      await page.getByRole("button", { name: "Next" }).click();
+      await page.getByText("Page 2").waitFor();
+      expect([screen, await page.locator("tbody tr").count()]).toEqual([screen, 50]);
+    }
     for (const [screen, filter, last] of [
       ["/clients", "Name contains", "Tenant 10000"],
       ["/origins", "Address contains", "p10000"],
@@ -200,7 +281,53 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
       await page.getByRole("link", { name: last }).waitFor();
       expect(await page.locator("tbody tr").count()).toBe(1);
     }
+    // A field that searches: by keyboard alone, and never at each key.
     await goTo("/inspector");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).searchParams.get("q") ?? ""));
+    for (const [label, text, only] of [
+      ["As the client", "tenant 10000", "Tenant 10000"],
+      ["At the origin", "p10000", "https://p10000.example"],
+    ] as const) {
+      const field = page.getByRole("combobox", { name: label });
+      await field.focus();
+      await page.keyboard.type(text, { delay: 5 });
+      await page.getByRole("option", { name: only }).waitFor();
+      await page.getByRole("status").getByText("1 result", { exact: true }).first().waitFor({ state: "attached" });
+      await page.keyboard.press("ArrowDown");
+      expect(await field.getAttribute("aria-activedescendant")).toMatch(/-0$/);
+      expect(await barriers(page)).toEqual([]);
+      await page.keyboard.press("Enter");
+      expect([await field.inputValue(), await field.getAttribute("aria-expanded")]).toEqual([only, "false"]);
+    }
+    expect(asked.filter((q) => q !== "")).toEqual(["tenant 10000", "p10000"]);
+    await page.getByRole("combobox", { name: "As the client" }).fill("nobody of that name");
+    await page.getByRole("option", { name: "Nothing fits." }).waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("combobox", { name: "As the client" }).inputValue()).toBe("Tenant 10000");
+
+    // What a gateway of ours would refuse, in case another one does not.
+    const vast = "x\u202e".repeat(500_000);
+    const tools = Array.from({ length: ROWS }, (_, index) => ({
+      name: `tool_${index}\u200b`,
+      description: index === 9_999 ? vast : "One of many.",
+      inputSchema: { type: "object", properties: { [`member\u202e${index}`]: { type: "string" } } },
+    }));
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const content = `[{"type":"text","text":${JSON.stringify(vast)}},{"type":"other","value":${deep}}]`;
+    await page.route("**/mcp?**", async (route) => {
+      const { id, method } = route.request().postDataJSON();
+      const result = method === "tools/list" ? JSON.stringify({ tools }) : `{"content":${content}}`;
+      await route.fulfill({ contentType: "application/json", body: `{"jsonrpc":"2.0","id":${id},"result":${result}}` });
+    });
+    await page.getByRole("button", { name: "Begin" }).click();
+    await page.getByLabel("10,000 tools").fill("tool_9999");
+    await page.getByRole("list", { name: "Tools" }).getByRole("button").click();
+    await page.getByLabel("memberU+202E9999").fill("a");
+    await page.getByRole("button", { name: "Call", exact: true }).click();
+    await page.getByRole("region", { name: "Part 1 of the result" }).getByText("show more of 1,000,000").waitFor();
+    await page.getByRole("region", { name: "Part 2 of the result" }).getByText("It cannot be laid out").waitFor();
+    expect(await barriers(page)).toEqual([]);
     expect(faults).toEqual([]);
     await context.close();
   });

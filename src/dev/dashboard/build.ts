@@ -10,6 +10,9 @@ const SOURCE = join(ROOT, "dashboard");
 export const DASHBOARD_FOLDER = join(ROOT, "dist/dashboard");
 const BASE = "/admin/";
 
+/** What the elements in its sources are made by. */
+export const DASHBOARD_JSX = { jsx: { runtime: "automatic", importSource: "preact" } } as const;
+
 /** All scripts of the console together, gzipped, have less than this. */
 export const MAX_SCRIPT_BYTES = 100 * 1024;
 
@@ -25,7 +28,7 @@ export async function buildDashboard(): Promise<void> {
     configFile: false,
     envDir: false,
     logLevel: "warn",
-    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    oxc: DASHBOARD_JSX,
     build: {
       outDir: join(DASHBOARD_FOLDER, "admin"),
       emptyOutDir: true,

@@ -1,6 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../core/version.ts";
 import { attestCommand } from "./attest/command.ts";
+import { callCommand } from "./calling/call-command.ts";
+import { devCommand } from "./calling/dev-command.ts";
 import { CommandError } from "./command-error.ts";
 import { lintCommand } from "./lint/command.ts";
 import { memoryCommand } from "./memory-build.ts";
@@ -38,13 +40,13 @@ export async function runSkillgate(args: readonly string[], terminal: Omit<Termi
 
 function createProgram(terminal: Terminal): Command {
   const program = new Command(NAME)
-    .description(
-      "Checks publishers of executable skills, signs for them, builds their snapshots, and moves into a gateway.",
-    )
+    .description("Makes, checks and calls sites of executable skills, signs for them, and moves into a gateway.")
     .version(VERSION, "-v, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addCommand(initCommand(terminal))
     .addCommand(buildCommand(terminal))
+    .addCommand(devCommand(terminal))
+    .addCommand(callCommand(terminal))
     .addCommand(lintCommand(terminal))
     .addCommand(attestCommand(terminal))
     .addCommand(memoryCommand(terminal))

@@ -13,4 +13,6 @@ process.exitCode = await runSkillgate(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
   now: Date.now,
+  input: process.stdin,
+  output: process.stdout,
 });

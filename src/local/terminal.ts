@@ -11,6 +11,12 @@ export interface Terminal {
   readonly now: () => number;
   /** The results are printed and show problems: the process ends with 1. */
   readonly fail: () => void;
+  /** stdin. */
+  readonly input?: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  /** stdout, for what is written in parts. */
+  readonly output?: NodeJS.WritableStream;
+  /** Aborted when the process is asked to end. */
+  readonly ending?: AbortSignal;
 }
 
 /**

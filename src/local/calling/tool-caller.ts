@@ -1,0 +1,110 @@
+import type { Json, JsonObject } from "../../core/json.ts";
+import type { CallContext, ListedTool, Provider, ToolResult } from "../../core/mcp/provider.ts";
+import { LATEST_HANDSHAKE_VERSION } from "../../core/mcp/revisions.ts";
+import type { OriginStatus, RuntimeEvent } from "../../core/runtime/origin-status.ts";
+import { Runtime } from "../../core/runtime/runtime.ts";
+import { OriginsUnavailable } from "../../core/runtime/unavailable.ts";
+import type { Sandbox } from "../../core/sandbox/sandbox.ts";
+import type { CallReport } from "../../core/serve.ts";
+import { CommandError } from "../command-error.ts";
+import type { OpenedOrigin } from "../serve/origin-or-folder.ts";
+
+/** What a call came to. */
+export type CallEnd =
+  /** `value` of a tool whose answer is JSON; the runtime's own tool answers with a text. */
+  | { readonly ok: true; readonly answer: { readonly value: Json } | { readonly text: string } }
+  | { readonly ok: false; readonly message: string };
+
+export interface ToolCallerOptions {
+  readonly opened: OpenedOrigin;
+  readonly sandbox: Sandbox;
+  readonly onEvent?: (event: RuntimeEvent) => void;
+  readonly onCall?: (report: CallReport) => void;
+}
+
+/** The tools of one origin, for a person at a terminal. */
+export class ToolCaller {
+  readonly #runtime: Runtime;
+
+  private constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** Looks at the origin for the first time; how that went shows when its tools are asked for. */
+  static async open({ opened, sandbox, onEvent, onCall }: ToolCallerOptions): Promise<ToolCaller> {
+    const runtime = await Runtime.create({
+      ...{ origins: [opened], sandbox },
+      ...(onEvent === undefined ? {} : { onEvent }),
+      ...(onCall === undefined ? {} : { onCall }),
+    });
+    await runtime.start();
+    return new ToolCaller(runtime);
+  }
+
+  get status(): OriginStatus | undefined {
+    return this.#runtime.statuses[0];
+  }
+
+  refresh(): Promise<void> {
+    return this.#runtime.refresh();
+  }
+
+  /** @throws {CommandError} `discovery_failed`, `no_skills`. */
+  async tools(): Promise<readonly ListedTool[]> {
+    return (await this.#provide()).tools;
+  }
+
+  /** @throws {CommandError} as {@link tools}; `unknown_skill` for a name that is not listed. */
+  async tool(name: string): Promise<ListedTool> {
+    const tools = await this.tools();
+    const tool = tools.find((each) => each.name === name);
+    if (tool !== undefined) return tool;
+    const known = tools.map((each) => each.name).join(", ");
+    throw new CommandError("unknown_skill", this.#whyNot(name) ?? `There is no tool ${name}; there is ${known}.`);
+  }
+
+  /** @throws {CommandError} as {@link tool}. */
+  async call(name: string, args: JsonObject, signal?: AbortSignal): Promise<CallEnd> {
+    await this.tool(name);
+    return readResult(await (await this.#provide()).callTool(name, args, contextOf(signal)));
+  }
+
+  close(): void {
+    this.#runtime.close();
+  }
+
+  async #provide(): Promise<Provider> {
+    try {
+      return await this.#runtime.provide();
+    } catch (error) {
+      if (!(error instanceof OriginsUnavailable)) throw error;
+      throw new CommandError(error.code === "no_skills" ? "no_skills" : "discovery_failed", error.message);
+    }
+  }
+
+  /** Of a tool that its publisher lists and that is not served. */
+  #whyNot(name: string): string | null {
+    const { status } = this;
+    if (status?.state !== "discovered") return null;
+    const refused = [...status.release.rejected.filter(({ subject }) => subject === "skill"), ...status.refused];
+    const found = refused.find((each) => (each.scope === null ? each.name : `${each.scope}__${each.name}`) === name);
+    return found === undefined ? null : `The tool ${name} is not served: ${found.code}: ${found.message}`;
+  }
+}
+
+function contextOf(signal: AbortSignal | undefined): CallContext {
+  return {
+    ...{ era: "legacy", protocolVersion: LATEST_HANDSHAKE_VERSION, requestId: 1, signal },
+    ...{ clientCapabilities: {}, meta: {}, progress: () => {} },
+  };
+}
+
+function readResult({ content, isError }: ToolResult): CallEnd {
+  const text = content.map((block) => (typeof block.text === "string" ? block.text : "")).join("\n");
+  if (isError) return { ok: false, message: text };
+  try {
+    return { ok: true, answer: { value: JSON.parse(text) as Json } };
+  } catch {
+    return { ok: true, answer: { text } };
+  }
+}

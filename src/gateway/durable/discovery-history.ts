@@ -1,3 +1,5 @@
+import { hasTable } from "./release-store.ts";
+
 /** Outcomes kept of one origin, the latest. */
 export const MAX_OUTCOMES = 50;
 
@@ -39,15 +41,15 @@ interface Row {
 /** How the discoveries of one origin ended, through evictions. Storage that fails costs this history alone. */
 export class DiscoveryHistory {
   readonly #storage: DurableObjectStorage;
+  /** The table is made with the first outcome, as the release's is. */
+  #isMade = false;
   /** The latest one, as text. */
   #latest: string | null = null;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     this.#attempt(() => {
-      storage.sql.exec(
-        "CREATE TABLE IF NOT EXISTS outcomes (id INTEGER PRIMARY KEY, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, times INTEGER NOT NULL, outcome TEXT NOT NULL)",
-      );
+      this.#isMade = hasTable(storage, "outcomes");
       this.#latest = this.#rows(1)[0]?.outcome ?? null;
     });
   }
@@ -63,6 +65,7 @@ export class DiscoveryHistory {
     this.#latest = text;
     this.#attempt(() => {
       const { sql } = this.#storage;
+      this.#make();
       if (!isOther) {
         sql.exec("UPDATE outcomes SET last_at = ?, times = times + 1 WHERE id = (SELECT max(id) FROM outcomes)", at);
         return;
@@ -90,7 +93,16 @@ export class DiscoveryHistory {
     return { rejected: release?.rejected ?? 0, held: release?.held ?? 0 };
   }
 
+  #make(): void {
+    if (this.#isMade) return;
+    this.#storage.sql.exec(
+      "CREATE TABLE outcomes (id INTEGER PRIMARY KEY, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, times INTEGER NOT NULL, outcome TEXT NOT NULL)",
+    );
+    this.#isMade = true;
+  }
+
   #rows(limit: number): readonly Row[] {
+    if (!this.#isMade) return [];
     return this.#storage.sql.exec<Row>("SELECT * FROM outcomes ORDER BY id DESC LIMIT ?", limit).toArray();
   }
 

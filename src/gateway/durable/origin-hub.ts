@@ -128,6 +128,14 @@ export class OriginHub extends DurableObject<Env> {
    */
   async get(origin: CanonicalOrigin, knownVersion: string | null, policyVersion = 0): Promise<HubAnswer> {
     this.#warmth.noteCall(origin);
+    try {
+      return await this.#find(origin, knownVersion, policyVersion);
+    } finally {
+      this.#warmth.writeCall();
+    }
+  }
+
+  async #find(origin: CanonicalOrigin, knownVersion: string | null, policyVersion: number): Promise<HubAnswer> {
     if (!this.#warmth.isArmed) this.#arm(KEEP_WARM_MS);
     await this.#follow(origin, policyVersion);
     const age = this.#age();

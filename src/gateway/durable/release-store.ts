@@ -15,12 +15,12 @@ const MANIFEST = "manifest";
  */
 export class ReleaseStore {
   readonly #storage: DurableObjectStorage;
+  /** The table is made with the first release: a write before the origin is asked would hold that question up until it is on the disk. */
+  #isMade: boolean;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
-    storage.sql.exec(
-      "CREATE TABLE IF NOT EXISTS chunks (name TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (name, part)) WITHOUT ROWID",
-    );
+    this.#isMade = hasTable(storage, "chunks");
   }
 
   /** Which release is stored, or `null`. */
@@ -62,6 +62,7 @@ export class ReleaseStore {
   /** Replaces what is stored, in one transaction; what is already there is not written again. */
   save({ version, fetchedAt, policyVersion, manifest, artifacts }: PackedRelease): void {
     const head = new TextEncoder().encode(JSON.stringify({ format: FORMAT, version, fetchedAt, policyVersion }));
+    this.#make();
     this.#storage.transactionSync(() => {
       const unchanged = this.head()?.version === version;
       this.#replace(HEAD, head);
@@ -74,7 +75,15 @@ export class ReleaseStore {
   }
 
   clear(): void {
-    this.#storage.sql.exec("DELETE FROM chunks");
+    if (this.#isMade) this.#storage.sql.exec("DELETE FROM chunks");
+  }
+
+  #make(): void {
+    if (this.#isMade) return;
+    this.#storage.sql.exec(
+      "CREATE TABLE chunks (name TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (name, part)) WITHOUT ROWID",
+    );
+    this.#isMade = true;
   }
 
   #names(): string[] {
@@ -96,6 +105,7 @@ export class ReleaseStore {
   }
 
   #read(name: string): Uint8Array | null {
+    if (!this.#isMade) return null;
     const chunks = this.#storage.sql
       .exec<{ bytes: ArrayBuffer }>("SELECT bytes FROM chunks WHERE name = ? ORDER BY part", name)
       .toArray()
@@ -109,6 +119,11 @@ export class ReleaseStore {
     }
     return bytes;
   }
+}
+
+/** True where the object's database has a table of this name. */
+export function hasTable({ sql }: DurableObjectStorage, name: string): boolean {
+  return sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).toArray().length > 0;
 }
 
 /** Synchronous, as the storage is, so that nothing can happen between reading and checking. */

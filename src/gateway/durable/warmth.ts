@@ -48,7 +48,11 @@ export class Warmth {
 
   noteCall(origin: CanonicalOrigin): void {
     this.#called = { origin, at: Date.now() };
-    if (Math.abs(this.#called.at - this.#writtenAt) < WRITE_INTERVAL_MS) return;
+  }
+
+  /** Writes the last call down, where that is due: after the origin was asked, which would wait for the disk. */
+  writeCall(): void {
+    if (this.#called === null || Math.abs(this.#called.at - this.#writtenAt) < WRITE_INTERVAL_MS) return;
     this.#writtenAt = this.#called.at;
     this.#attempt(() => this.#storage.kv.put(KEY, this.#called));
   }

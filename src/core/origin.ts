@@ -22,6 +22,8 @@ export interface OriginRules {
    * could be made to talk to its own admin API. All spellings of loopback count as one host.
    */
   readonly ownHosts: readonly string[];
+  /** Of these, the hosts on which the gateway hosts sites, each an origin of its own: `https://host/s/<site>`. None unless given. */
+  readonly sitesOn?: readonly string[];
 }
 
 /** Longest origin, in characters, as given and as canonical text. */
@@ -107,10 +109,14 @@ function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || (isAddressLiteral(hostname) && isLoopbackAddress(hostname));
 }
 
+/** Where a hosted site lies on a host of the gateway. */
+const SITE_PATH = /^\/s\/[a-z0-9-]{1,64}\/?$/;
+
 /** `url` comes from the URL parser, so decimal, hexadecimal, octal and short IPv4 forms are dotted decimal by now. */
 function checkHost(url: URL, rules: OriginRules): void {
   const { hostname } = url;
-  if (isOwnHost(url, rules.ownHosts)) {
+  const isSite = SITE_PATH.test(url.pathname) && isOwnHost(url, rules.sitesOn ?? []);
+  if (!isSite && isOwnHost(url, rules.ownHosts)) {
     throw new OriginError("own_host", `The origin's host ${url.host} is this gateway itself.`);
   }
   if (url.protocol === "http:") {
@@ -136,7 +142,8 @@ function checkHost(url: URL, rules: OriginRules): void {
   }
 }
 
-function isOwnHost(url: URL, ownHosts: readonly string[]): boolean {
+/** Whether an address is on one of these hosts: `host` (any port) or `host:port`. All spellings of loopback count as one host. */
+export function isOwnHost(url: URL, ownHosts: readonly string[]): boolean {
   const port = url.port || (url.protocol === "http:" ? "80" : "443");
   const hostname = url.hostname.endsWith(".") ? url.hostname.slice(0, -1) : url.hostname;
   return ownHosts.some((entry) => {

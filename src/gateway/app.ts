@@ -21,6 +21,7 @@ import {
   serveMcp,
 } from "./mcp.ts";
 import { metrics } from "./metrics/metrics.ts";
+import { hostedByHost, hostedByPath, SITES_PATH } from "./publishing/hosted.ts";
 import {
   answerError,
   findSettings,
@@ -83,6 +84,9 @@ function createOtherRoutes(): Hono<GatewayContext> {
   app.all("/readyz", only("GET, HEAD"));
 
   app.use(requireSettings);
+
+  app.use(hostedByHost);
+  app.all(`${SITES_PATH}*`, hostedByPath);
 
   app.get("/", route("/"), welcome);
   app.all("/", only("GET, HEAD"));

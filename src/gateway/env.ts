@@ -24,6 +24,8 @@ export interface Env {
   readonly LIVE_FEED: DurableObjectNamespace<LiveFeed>;
   /** Where it is bound, gets a point for every call beside what `usage_hourly` sums up. */
   readonly USAGE?: AnalyticsEngineDataset;
+  /** Bytes of the sites that this gateway hosts, by site and digest. */
+  readonly SITES: R2Bucket;
   /** The files of the operators' console. */
   readonly ASSETS: Fetcher;
   readonly [setting: string]: unknown;

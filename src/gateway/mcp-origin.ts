@@ -25,9 +25,14 @@ export function originOfRequest(url: string, settings: Settings): CanonicalOrigi
   return origin;
 }
 
-/** What may be an origin on this gateway; its own hosts, the one of the request included, never are. */
+/** What may be an origin on this gateway; its own hosts, the one of the request included, never are, but the sites on its public ones. */
 export function originRules(settings: Settings, requestUrl: URL): OriginRules {
-  return { allowLoopbackHttp: settings.allowLoopbackOrigins, ownHosts: [...settings.publicHosts, requestUrl.host] };
+  const { allowLoopbackOrigins, publicHosts, adminHost } = settings;
+  return {
+    allowLoopbackHttp: allowLoopbackOrigins,
+    ownHosts: [...publicHosts, requestUrl.host],
+    sitesOn: publicHosts.filter((host) => host !== adminHost),
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
 import type { Env } from "./env.ts";
+import { forgetOldSiteBytes } from "./publishing/forget-blobs.ts";
 import { forgetOldUsage } from "./usage/usage.ts";
 import { wakeRecent } from "./wake.ts";
 
@@ -17,6 +18,7 @@ export default {
     const now = Date.now();
     const { woken, failed } = await wakeRecent(env, now);
     const forgotten = await forgetOldUsage(env, now);
-    console.log(JSON.stringify({ event: "cron", woken, failed, forgotten }));
+    const siteBytes = await forgetOldSiteBytes(env, now);
+    console.log(JSON.stringify({ event: "cron", woken, failed, forgotten, siteBytes }));
   },
 } satisfies ExportedHandler<Env>;

@@ -24,10 +24,12 @@ const IDS: Readonly<Record<string, string>> = {
   revocations: `rvk_${DIGITS}`,
   operators: `opr_${DIGITS}`,
   attestations: HASH,
+  sites: `sit_${DIGITS}`,
 };
 const INNER_IDS: Readonly<Record<string, string>> = {
   toolSha256: HASH,
   seq: "999999",
+  version: "999999",
   "operators tokenId": `opt_${DIGITS}`,
   "clients tokenId": `tok_${DIGITS}`,
 };
@@ -142,6 +144,15 @@ describe("an id of another owner", () => {
     operators: async () => {
       const { id, tokenId } = await newOperator("viewer");
       return { owner: id, inner: tokenId };
+    },
+    sites: async () => {
+      const owner = (await call("POST", "/sites", { name: crypto.randomUUID() })).body.id;
+      const inner = String(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
+      const insert = testEnv.DB.prepare(
+        "INSERT INTO site_versions (site_id, version, content, published_at, published_by) VALUES (?, ?, '{}', 1, 'x')",
+      );
+      await insert.bind(owner, inner).run();
+      return { owner, inner };
     },
     origins: async () => {
       const origin = `https://${crypto.randomUUID()}.example`;

@@ -29,6 +29,8 @@ import { addRevocationRoutes } from "./revocation-routes.ts";
 import { accessTable, requireRole } from "./roles.ts";
 import { addSessionRoutes, addSignInRoute } from "./session-routes.ts";
 import { requireOperator } from "./sign-in.ts";
+import { addSiteRoutes } from "./site-routes.ts";
+import { addSiteVersionRoutes, MAX_BLOB_BYTES, MAX_PUBLICATION_BYTES } from "./site-version-routes.ts";
 import { addSkillQueueRoute } from "./skill-queue-route.ts";
 import { addSkillRoutes } from "./skill-routes.ts";
 import { addTokenRoutes } from "./token-routes.ts";
@@ -75,14 +77,7 @@ export function createAdminApp({
         problemResponse(c, "method_not_allowed", { headers: { Allow: methods.join(", ") } }),
     }),
   );
-  app.use(
-    bodyLimit({
-      maxSize: MAX_ADMIN_BODY_BYTES,
-      onError: () => {
-        throw new Problem("too_large", { detail: `The body has more than ${MAX_ADMIN_BODY_BYTES} bytes.` });
-      },
-    }),
-  );
+  app.use(boundedBody);
   app.use(emptyBodyIsNone);
 
   addOriginRoutes(app, prober);
@@ -100,6 +95,8 @@ export function createAdminApp({
   addHealthRoutes(app);
   addUsageRoutes(app);
   addEventRoutes(app);
+  addSiteRoutes(app);
+  addSiteVersionRoutes(app);
   addImportRoutes(app);
   addAuditVerifyRoute(app);
   addAuditRoutes(app);
@@ -123,9 +120,34 @@ export function createAdminApp({
   return app;
 }
 
+function bodyOfAtMost(maxSize: number): MiddlewareHandler<AdminEnv> {
+  return bodyLimit({
+    maxSize,
+    onError: () => {
+      throw new Problem("too_large", { detail: `The body has more than ${maxSize} bytes.` });
+    },
+  });
+}
+
+const UPLOAD = /\/sites\/[^/]+\/blobs$/;
+const PUBLICATION = /\/sites\/[^/]+\/versions$/;
+const BODIES = {
+  upload: bodyOfAtMost(MAX_BLOB_BYTES),
+  publication: bodyOfAtMost(MAX_PUBLICATION_BYTES),
+  other: bodyOfAtMost(MAX_ADMIN_BODY_BYTES),
+};
+
+const boundedBody: MiddlewareHandler<AdminEnv> = (c, next) => {
+  const { path } = c.req;
+  const kind = UPLOAD.test(path) ? "upload" : PUBLICATION.test(path) ? "publication" : "other";
+  return BODIES[kind](c, next);
+};
+
 /** Many callers name a media type with every request: with an empty body it says nothing, and is no malformed JSON. */
 const emptyBodyIsNone: MiddlewareHandler<AdminEnv> = async (c, next) => {
-  if (c.req.header("Content-Type") !== undefined && (await c.req.text()) === "") {
+  // The bytes of an upload are no text.
+  const isUpload = UPLOAD.test(c.req.path);
+  if (!isUpload && c.req.header("Content-Type") !== undefined && (await c.req.text()) === "") {
     const headers = new Headers(c.req.raw.headers);
     headers.delete("Content-Type");
     c.req.raw = new Request(c.req.url, { method: c.req.method, headers });

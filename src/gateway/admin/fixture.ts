@@ -33,7 +33,7 @@ export const registry = openRegistry(testEnv.DB);
 /** Children before parents. */
 const TABLES = [
   ...["audit_log", "client_tools", "client_limits", "client_origins", "client_tokens", "clients", "skills", "verdicts"],
-  ...["published_memories", "publications"],
+  ...["published_memories", "publications", "site_hosts", "site_versions", "site_blobs", "sites"],
   ...["origins", "operator_sessions", "operator_tokens", "operators", "console_state", "idempotency_keys"],
   ...["usage_hourly", "usage_errors", "usage_flushes"],
   ...["artifacts", "attestations", "reviewers", "revocations", "trust_state"],

@@ -1,6 +1,8 @@
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { PublicationError } from "../../core/agent-skills/publication-error.ts";
+import { ArchiveError } from "../../core/archive/archive.ts";
 import { OriginError } from "../../core/origin.ts";
 import { ERRORS, GatewayError, type GatewayErrorCode } from "../errors.ts";
 import { BatchFailed, isDatabaseDown } from "../registry/database-failure.ts";
@@ -14,6 +16,8 @@ type ProblemContext = Pick<Context, "body"> & { readonly var: Readonly<Pick<Requ
 type AdminOnlyCode =
   | "bad_request"
   | "bad_trust_root"
+  | "bad_publication"
+  | "site_full"
   | "service_binding_unconfirmed"
   | "role_forbidden"
   | "csrf"
@@ -33,6 +37,7 @@ interface ProblemKind {
 const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
   bad_request: { status: 400, title: "A parameter or a member of the body is not valid." },
   bad_trust_root: { status: 400, title: "It is no Sigstore trust root." },
+  bad_publication: { status: 400, title: "A part of the publication must not be published." },
   role_forbidden: { status: 403, title: "The operator's role does not allow this." },
   csrf: { status: 403, title: "The request does not prove that it comes from the console's own page." },
   precondition_failed: { status: 412, title: "It changed since it was read." },
@@ -50,6 +55,9 @@ const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
   hash_revoked: { status: 409, title: "The hash is revoked; lift the revocation first." },
   too_many_attestations: { status: 409, title: "As many attestations of an origin are stored as may be." },
   too_many_tokens: { status: 409, title: "As many usable tokens are held as may be." },
+  site_full: { status: 409, title: "The site has as many bytes as it may." },
+  version_changed: { status: 409, title: "Another version was published meanwhile." },
+  no_version: { status: 409, title: "The site has no such version, or it is kept no more." },
   last_admin: { status: 409, title: "Nobody could administer the gateway any more." },
   busy: { status: 503, title: "Other changes came first; nothing was changed.", retryAfter: 1 },
 };
@@ -65,6 +73,8 @@ export interface FieldError {
   /** Path of the member, dots between the parts: `grants.3`. */
   readonly field: string;
   readonly message: string;
+  /** Of a publication: the code of the refusal, and behind a slash that of the archive's. */
+  readonly reason?: string;
 }
 
 export interface ProblemDetails {
@@ -117,6 +127,11 @@ export function problemResponse(c: ProblemContext, code: ProblemCode, details: P
   return c.body(JSON.stringify(body), status, { ...headers, ...details.headers });
 }
 
+function publicationDetails({ code, field, problem, message, cause }: PublicationError): ProblemDetails {
+  const reason = cause instanceof ArchiveError ? `${code}/${cause.code}` : code;
+  return { detail: message, errors: [{ field, message: problem, reason }] };
+}
+
 const UNCONFIRMED =
   "The database did not confirm the change: it may have been made, or not. Look before you repeat it.";
 
@@ -126,6 +141,7 @@ export function answerProblem(error: Error, c: ProblemContext): Response {
   if (error instanceof RegistryError) {
     return problemResponse(c, error.code, { detail: error.message, ...(error.id === null ? {} : { id: error.id }) });
   }
+  if (error instanceof PublicationError) return problemResponse(c, "bad_publication", publicationDetails(error));
   if (error instanceof OriginError) return problemResponse(c, "bad_origin", { detail: error.message });
   if (error instanceof GatewayError) {
     if (error.cause !== undefined) c.var.log.crash(error);

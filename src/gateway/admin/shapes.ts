@@ -178,7 +178,7 @@ export const ProblemBody = z
     detail: z.string(),
     code: z.string().openapi({ example: "bad_request" }),
     id: z.string().optional().openapi({ description: "The row that stands in the way." }),
-    errors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
+    errors: z.array(z.object({ field: z.string(), message: z.string(), reason: z.string().optional() })).optional(),
     requestId: z.string(),
   })
   .openapi("Problem");

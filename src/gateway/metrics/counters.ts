@@ -13,12 +13,19 @@ export const COUNTERS: Readonly<Record<string, string>> = {
   skillgate_discovery_total: "Where the release of a request came from.",
   skillgate_tool_calls_total: "Finished tool calls by outcome.",
   skillgate_tool_gas_total: "Sandbox gas of tool calls.",
+  skillgate_agent_skill_digest_mismatch_total:
+    "Artifacts of hosted sites that were not served, since their bytes were others than published.",
+  sbproxy_agent_skill_digest_mismatch_total: "The same under the name that Agent Skills v0.2.0 documents.",
 };
+/** Distinct series an isolate counts under labels that tenants choose. */
+const MAX_LABELLED_SERIES = 200;
+
 export const HISTOGRAM = "skillgate_request_duration_ms";
 
 /**
  * Counts in the memory of one isolate. Labels come from closed sets (routes, codes, outcomes), never from a caller, a tenant or a
- * publisher, so there are a few hundred series at most and none tells who called what.
+ * publisher, so there are a few hundred series at most and none tells who called what. Faults of hosted sites alone name the site and the
+ * skill, of which there are {@link MAX_LABELLED_SERIES} at most.
  */
 export class Counters {
   /** By route, then by status. Names of series are written when they are handed over: making them is what counting would cost most. */
@@ -27,6 +34,9 @@ export class Counters {
   readonly #discoveries: Tally = new Map();
   readonly #calls: Tally = new Map();
   readonly #durations: Tally = new Map();
+  readonly #labelled = new Map<string, number>();
+  /** Series of {@link countLabelled} that this isolate has ever counted. */
+  readonly #known = new Set<string>();
   #gas = 0;
   #gasCalls = 0;
   #ms = 0;
@@ -54,10 +64,20 @@ export class Counters {
     this.#ms += ms;
   }
 
+  /** Counts one event under labels that tenants choose. Past a bound of distinct series an isolate counts under `(other)`. */
+  countLabelled(name: string, labels: Readonly<Record<string, string>>): void {
+    let series = seriesOf(name, labels);
+    if (!this.#known.has(series) && this.#known.size >= MAX_LABELLED_SERIES) {
+      series = seriesOf(name, Object.fromEntries(Object.keys(labels).map((label) => [label, "(other)"])));
+    } else this.#known.add(series);
+    add(this.#labelled, series);
+  }
+
   /** Hands over all increments since the last time. */
   take(): Increments {
     const taken = this.#returned;
     this.#returned = new Map();
+    move(this.#labelled, taken, String);
     if (this.#durations.size === 0) return [...taken];
     for (const [route, statuses] of this.#requests) {
       move(statuses, taken, (status) => `skillgate_requests_total{route="${route}",status="${status}"}`);
@@ -80,9 +100,14 @@ export class Counters {
   }
 
   get isEmpty(): boolean {
-    // Whatever is counted has a duration.
-    return this.#durations.size === 0 && this.#returned.size === 0;
+    // Whatever else is counted has a duration.
+    return this.#durations.size === 0 && this.#returned.size === 0 && this.#labelled.size === 0;
   }
+}
+
+function seriesOf(name: string, labels: Readonly<Record<string, string>>): string {
+  const written = Object.entries(labels).map(([label, value]) => `${label}="${value.replace(/[^ -~]|["\\]/g, "_")}"`);
+  return `${name}{${written.join(",")}}`;
 }
 
 /** By the value of a label. */
@@ -92,8 +117,12 @@ function add<Key>(tally: Map<Key, number>, key: Key, increment = 1): void {
   tally.set(key, (tally.get(key) ?? 0) + increment);
 }
 
-function move(from: Tally, to: Map<string, number>, seriesOf: (value: string | number) => string): void {
-  for (const [value, count] of from) add(to, seriesOf(value), count);
+function move<Key extends string | number>(
+  from: Map<Key, number>,
+  to: Map<string, number>,
+  nameOf: (value: Key) => string,
+): void {
+  for (const [value, count] of from) add(to, nameOf(value), count);
   from.clear();
 }
 

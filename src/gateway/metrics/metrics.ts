@@ -32,6 +32,11 @@ export function countRequest(c: Context<GatewayContext>, log: RequestLog, status
   inBackground(c, flush(c.env));
 }
 
+/** Counts an event of a request that is under way, and is handed on with it. */
+export function countSeries(name: string, labels: Readonly<Record<string, string>>): void {
+  counters.countLabelled(name, labels);
+}
+
 /** Never fails: what could not be handed on waits for the next time. */
 async function flush(env: Env): Promise<void> {
   const increments = counters.take();

@@ -54,6 +54,12 @@ export const AUDIT_ACTIONS = [
   "session.create",
   "session.end",
   "bootstrap.retire",
+  "site.create",
+  "site.update",
+  "site.publish",
+  "site.rollback",
+  "agent_skill.digest_mismatch",
+  "agent_skill.quarantine",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

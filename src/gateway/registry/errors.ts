@@ -21,6 +21,10 @@ export type RegistryErrorCode =
   | "too_many_attestations"
   /** A client, or an operator, holds as many usable tokens as it may. */
   | "too_many_tokens"
+  /** Another version of the site was published meanwhile. */
+  | "version_changed"
+  /** A site has no such version, or it is kept no more. */
+  | "no_version"
   /** Nobody could administer the gateway any more. */
   | "last_admin"
   /** Other mutations won the audit chain every time; nothing was changed, a retry is safe. */

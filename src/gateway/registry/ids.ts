@@ -1,7 +1,7 @@
 const RANDOM_BYTES = 12;
 
-/** What an id stands for: an origin, a client, a client's token, a reviewer's key, a revocation, an operator, an operator's token, a session. */
-export type IdPrefix = "org" | "cli" | "tok" | "rev" | "rvk" | "opr" | "opt" | "ses";
+/** What an id stands for: an origin, a client, a client's token, a reviewer's key, a revocation, an operator, an operator's token, a session, a site. */
+export type IdPrefix = "org" | "cli" | "tok" | "rev" | "rvk" | "opr" | "opt" | "ses" | "sit";
 
 /** Matches an id with this prefix and nothing else; every such id is safe as a header value and in a URL path. */
 export function idPattern(prefix: IdPrefix): RegExp {

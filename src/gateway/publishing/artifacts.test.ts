@@ -1,0 +1,218 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { sha256Hex } from "../../core/integrity.ts";
+import { ADMIN_TOKEN, call, freshDatabase, newClient, testEnv } from "../admin/fixture.ts";
+import { aSkill, ask, manifestOf, newSite, publish, skillText, type TestSite, tamper, upload } from "./fixture.ts";
+
+const INDEX = "/.well-known/agent-skills/index.json";
+const ANY = { Authorization: "Bearer demo-token" };
+
+beforeAll(freshDatabase);
+
+let site: TestSite;
+let base: string;
+let sha256: string;
+
+beforeEach(async () => {
+  site = await newSite();
+  base = `https://${site.host}`;
+  const skills = [await aSkill(site, "deploy"), await aSkill(site, "secret", { visibility: "authenticated" })];
+  sha256 = skills[0]?.sha256 ?? "";
+  await publish(site, { skills });
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+describe("an artifact", () => {
+  it("[skills-8.39] is served as it was uploaded, under the type it has", async () => {
+    const response = await ask(`${base}/skills/deploy.md`);
+    expect(response.headers.get("Content-Type")).toBe("text/markdown; charset=utf-8");
+    expect(response.headers.get("ETag")).toBe(`"sha256-${sha256}"`);
+    expect(response.headers.get("Cache-Control")).toBe("public, max-age=300, must-revalidate, no-transform");
+    expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    expect(new TextDecoder().decode(bytes)).toBe(skillText("deploy", "Does deploy."));
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    expect(response.headers.get("Content-Digest")).toBe(`sha-256=:${btoa(String.fromCharCode(...digest))}:`);
+  });
+
+  it("[skills-8.1] is what a manifest names with its digest, for a skill whose bytes were just uploaded", async () => {
+    expect((await manifestOf(base + INDEX)).skills).toMatchObject([{ name: "deploy", digest: `sha256:${sha256}` }]);
+  });
+
+  it("[skills-8.2] whose bytes were never uploaded is not published, and the refusal names it", async () => {
+    const missing = { name: "x", type: "skill-md", description: "x", url: "/skills/x.md", sha256: "0".repeat(64) };
+    const { status, body } = await publish(site, { skills: [missing] });
+    expect({ status, code: body.code, errors: body.errors }).toMatchObject({
+      status: 400,
+      code: "bad_publication",
+      errors: [{ field: "skills.0", reason: "unknown_digest" }],
+    });
+    expect((await manifestOf(base + INDEX)).skills).toHaveLength(1);
+  });
+
+  it("answers HEAD and If-None-Match, and both only with sound bytes", async () => {
+    const head = await ask(`${base}/skills/deploy.md`, { method: "HEAD" });
+    expect([head.status, head.headers.get("Content-Length"), await head.text()]).toEqual([
+      200,
+      String(skillText("deploy", "Does deploy.").length),
+      "",
+    ]);
+    const held = { "If-None-Match": `W/"sha256-${sha256}"` };
+    expect((await ask(`${base}/skills/deploy.md`, { headers: held })).status).toBe(304);
+    await tamper(site, sha256, "other");
+    expect((await ask(`${base}/skills/deploy.md`, { headers: held })).status).toBe(503);
+    expect((await ask(`${base}/skills/deploy.md`, { method: "HEAD" })).status).toBe(503);
+  });
+
+  it("[skills-R12] is found under every spelling of its path", async () => {
+    expect((await ask(`${base}/skills/%64eploy.md`)).status).toBe(200);
+    expect((await ask(`${base}/Skills/deploy.md`)).status).toBe(404);
+  });
+});
+
+describe("[skills-R7] an artifact for authenticated callers", () => {
+  it("is for anonymous ones as if it were not there", async () => {
+    const [hidden, unknown] = [await ask(`${base}/skills/secret.md`), await ask(`${base}/skills/none.md`)];
+    expect(hidden.status).toBe(404);
+    expect(await hidden.text()).toBe(await unknown.text());
+    const named = ([name]: [string, string]) => name !== "x-request-id";
+    expect([...hidden.headers].filter(named)).toEqual([...unknown.headers].filter(named));
+  });
+
+  it("is kept by no cache, and read by no page", async () => {
+    const { status, headers } = await ask(`${base}/skills/secret.md`, { headers: ANY });
+    expect(status).toBe(200);
+    expect(headers.get("Cache-Control")).toBe("private, no-cache, no-transform");
+    expect([headers.get("Vary"), headers.get("Access-Control-Allow-Origin")]).toEqual(["Authorization", null]);
+  });
+
+  it("is not reached by its digest either", async () => {
+    const digest = await sha256Hex(new TextEncoder().encode(skillText("secret", "Does secret.")));
+    expect((await ask(`${base}/skills/secret.md@${digest}`)).status).toBe(404);
+    expect((await ask(`${base}/skills/secret.md@${digest}`, { headers: ANY })).status).toBe(200);
+  });
+
+  it("needs a client's token where the site verifies, and one that may use it", async () => {
+    await call("PATCH", `/sites/${site.id}`, { authenticatedMeans: "verified" });
+    const client = await newClient();
+    const { token } = (await call("POST", `/clients/${client}/tokens`)).body;
+    const stranger = (await call("POST", "/clients", { name: "stranger", rpm: null, grants: [] })).body.id;
+    const { token: strangers } = (await call("POST", `/clients/${stranger}/tokens`)).body;
+    const status = async (authorization: string) =>
+      (await ask(`${base}/skills/secret.md`, { headers: { Authorization: authorization } })).status;
+    expect(await status("Bearer demo-token")).toBe(404);
+    expect(await status(`Bearer ${ADMIN_TOKEN}`)).toBe(404);
+    expect(await status(`Bearer ${strangers}`)).toBe(404);
+    expect(await status(`Bearer ${token}`)).toBe(200);
+    const manifest = await ask(base + INDEX, { headers: { Authorization: `Bearer ${token}` } });
+    expect(((await manifest.json()) as { skills: unknown[] }).skills).toHaveLength(2);
+    expect(manifest.headers.get("X-Gw-Client")).toBeNull();
+  });
+});
+
+describe("bytes that are others than published", () => {
+  const lines = () => {
+    const written: Record<string, unknown>[] = [];
+    vi.spyOn(console, "error").mockImplementation((line) => {
+      const read = JSON.parse(String(line));
+      if (read.event === "agent_skill.digest_mismatch") written.push(read);
+    });
+    return written;
+  };
+  const tampered = async () => {
+    await tamper(site, sha256, "tampered");
+    return sha256Hex(new TextEncoder().encode("tampered"));
+  };
+  const audited = async () =>
+    (await call("GET", `/audit?subject=${site.id}`)).body.items
+      .filter(({ action }: { action: string }) => action.startsWith("agent_skill."))
+      .map(({ action }: { action: string }) => action);
+
+  it("[skills-8.18] [skills-R29] are not served: the answer is generic, kept by nobody, and tells no digest", async () => {
+    lines();
+    const observed = await tampered();
+    const response = await ask(`${base}/skills/deploy.md`);
+    expect(response.status).toBe(503);
+    expect(response.headers.get("Cache-Control")).toBe("no-store");
+    expect(response.headers.get("Retry-After")).toBe("60");
+    expect(response.headers.get("Content-Type")).toBe("application/json");
+    const text = JSON.stringify([...response.headers]) + (await response.clone().text());
+    expect(await response.text()).toBe('{"error":"service unavailable"}');
+    expect(text).not.toContain(sha256);
+    expect(text).not.toContain(observed);
+  });
+
+  it("[skills-R28] are told of once a request, HEAD included, with the documented fields", async () => {
+    const written = lines();
+    const observed = await tampered();
+    await ask(`${base}/skills/deploy.md`, { method: "HEAD" });
+    expect(written).toEqual([
+      {
+        event: "agent_skill.digest_mismatch",
+        skill_name: "deploy",
+        hostname: site.host,
+        expected_digest: sha256,
+        observed_digest: observed,
+        caller: "anonymous",
+        origin: site.name,
+        tenant_id: site.id,
+        request_id: expect.any(String),
+        ts: expect.any(Number),
+      },
+    ]);
+    await ask(`${base}/skills/deploy.md`);
+    expect(written).toHaveLength(2);
+    expect(await audited()).toEqual(["agent_skill.digest_mismatch", "agent_skill.digest_mismatch"]);
+  });
+
+  it("[skills-R27] are counted by skill and site, and under the documented name", async () => {
+    lines();
+    await tampered();
+    await ask(`${base}/skills/deploy.md`);
+    const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+    const metrics = await (await ask("https://admin.example/metrics", { headers })).text();
+    expect(metrics).toContain(`skillgate_agent_skill_digest_mismatch_total{skill="deploy",site="${site.name}"} 1`);
+    expect(metrics).toMatch(/^sbproxy_agent_skill_digest_mismatch_total\{skill="deploy"\} \d+$/m);
+  });
+
+  it("are in quarantine after the third time: out of the manifest, until they are uploaded again", async () => {
+    lines();
+    await tampered();
+    for (let times = 0; times < 4; times += 1) await ask(`${base}/skills/deploy.md`);
+    expect(await audited()).toEqual([
+      "agent_skill.quarantine",
+      "agent_skill.digest_mismatch",
+      "agent_skill.digest_mismatch",
+    ]);
+    expect((await manifestOf(base + INDEX)).skills).toEqual([]);
+    expect((await call("GET", `/sites/${site.id}/mismatches`)).body.items).toMatchObject([{ sha256, mismatches: 3 }]);
+    await testEnv.SITES.put(`sites/${site.id}/${sha256}`, skillText("deploy", "Does deploy."));
+    expect((await ask(`${base}/skills/deploy.md`)).status).toBe(503);
+    await upload(site, skillText("deploy", "Does deploy."));
+    expect((await ask(`${base}/skills/deploy.md`)).status).toBe(200);
+    expect((await manifestOf(base + INDEX)).skills).toHaveLength(1);
+  });
+
+  it("may also be gone", async () => {
+    const written = lines();
+    await tamper(site, sha256, null);
+    expect((await ask(`${base}/skills/deploy.md`)).status).toBe(503);
+    expect(written).toMatchObject([{ observed_digest: "absent" }]);
+  });
+
+  it("of another tenant with the same name are another series and another fault", async () => {
+    lines();
+    const other = await newSite();
+    await publish(other, { skills: [await aSkill(other, "deploy")] });
+    await tampered();
+    expect((await ask(`${base}/skills/deploy.md`)).status).toBe(503);
+    expect((await ask(`https://${other.host}/skills/deploy.md`)).status).toBe(200);
+  });
+
+  it("are not served while the bucket fails, and nobody is blamed", async () => {
+    const written = lines();
+    const SITES = { get: () => Promise.reject(new Error("R2 is down.")) };
+    expect((await ask(`${base}/skills/deploy.md`, {}, { SITES })).status).toBe(503);
+    expect(written).toEqual([]);
+  });
+});

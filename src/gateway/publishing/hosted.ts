@@ -1,0 +1,81 @@
+import type { Context } from "hono";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { completeAnswer } from "../answer-headers.ts";
+import { authenticate } from "../auth/authenticate.ts";
+import { policyOf } from "../auth/policy.ts";
+import { inBackground } from "../background.ts";
+import { GatewayError } from "../errors.ts";
+import { type GatewayContext, type GatewayMiddleware, moment } from "../request-context.ts";
+import { answerSite, noSuchSite, type SiteAnswer } from "./answer-site.ts";
+import { reportMismatch } from "./mismatch.ts";
+import { readSite, type SiteName } from "./read-site.ts";
+import { SERVING_MAX_AGE_MS, siteHostsOf } from "./site-directory.ts";
+
+/** Where sites lie on the gateway's own hosts, each under its name. */
+export const SITES_PATH = "/s/";
+
+/** Answers every request that came to a site's own host, and leaves the others alone. */
+export const hostedByHost: GatewayMiddleware = async (c, next) => {
+  const { host, pathname, origin } = new URL(c.req.url);
+  const { publicHosts, adminHost } = c.get("settings");
+  const isOwn = host === adminHost || publicHosts.includes(host);
+  if (isOwn || !(await siteHostsOf(c.env, SERVING_MAX_AGE_MS, Date.now())).has(host)) return next();
+  return answerHosted(c, { host }, pathname, origin);
+};
+
+/** Answers `/s/<site>/…`, but never on the operators' host. */
+export const hostedByPath: GatewayMiddleware = async (c) => {
+  const { host, pathname, origin } = new URL(c.req.url);
+  const [, name, path] = /^\/s\/([a-z0-9-]{1,64})(\/.*)$/.exec(pathname) ?? [];
+  if (host === c.get("settings").adminHost || name === undefined || path === undefined)
+    throw new GatewayError("not_found");
+  return answerHosted(c, { name }, path, `${origin}${SITES_PATH}${name}`);
+};
+
+async function answerHosted(c: Context<GatewayContext>, name: SiteName, path: string, base: string): Promise<Response> {
+  const now = Date.now();
+  const site = await readSite(c.env, name, now);
+  if (site === null) return send(c, noSuchSite());
+  const answer = await answerSite(c.env, site, {
+    method: c.req.method,
+    path,
+    base,
+    headers: c.req.raw.headers,
+    requestId: c.get("requestId"),
+    now,
+    isAuthenticated: () => isAuthenticated(c, site.site.authenticatedMeans, base as CanonicalOrigin),
+    onMismatch: (mismatch) => inBackground(c, reportMismatch(c.env, mismatch, now)),
+  });
+  return send(c, answer);
+}
+
+/**
+ * Agent Skills v0.2.0 takes any `Authorization` header for an authenticated caller. A site may ask for more: the token of a client that
+ * may use every origin, or the site's own. A token that does not count makes an anonymous caller; too many of them are refused.
+ */
+async function isAuthenticated(
+  c: Context<GatewayContext>,
+  means: "header" | "verified",
+  base: CanonicalOrigin,
+): Promise<boolean> {
+  if (c.req.header("Authorization") === undefined) return false;
+  if (means === "header") return true;
+  try {
+    await authenticate(c);
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === "unauthorized") return false;
+    throw error;
+  }
+  const client = c.get("client");
+  return client.grantAll || (await policyOf(c.env.DB).grant(client, base, moment(c))) !== null;
+}
+
+function send(c: Context<GatewayContext>, { status, headers, body, part }: SiteAnswer): Response {
+  c.get("log").route = `site:${part}`;
+  // Who the client is stands in no answer that a cache may keep.
+  c.set(
+    "answerHeaders",
+    c.get("answerHeaders").filter(([name]) => name !== "X-Gw-Client"),
+  );
+  return completeAnswer(c, body, status, headers);
+}

@@ -1,0 +1,58 @@
+import { isOwnHost } from "../../core/origin.ts";
+import type { Env, Settings } from "../env.ts";
+import { answerSite, noSuchSite, type SiteAnswer } from "./answer-site.ts";
+import { reportMismatch } from "./mismatch.ts";
+import { readSite, type SiteName } from "./read-site.ts";
+import { FETCHING_MAX_AGE_MS, siteHostsOf } from "./site-directory.ts";
+
+/** The site that an address belongs to. */
+interface HostedAddress {
+  readonly name: SiteName;
+  readonly path: string;
+  readonly base: string;
+}
+
+/**
+ * Answers a fetch of a site that this gateway hosts, in-process and as anybody would be answered: what is for authenticated callers is not
+ * shown to the gateway either.
+ *
+ * @returns null for an address of somebody else.
+ * @throws for any other address of the gateway's own hosts: it never asks itself.
+ */
+export async function fetchHostedSite(
+  env: Env,
+  settings: Settings,
+  url: string,
+  init: RequestInit,
+): Promise<Response | null> {
+  const now = Date.now();
+  const address = await hostedAddress(env, settings, new URL(url), now);
+  if (address === null) return null;
+  const site = await readSite(env, address.name, now);
+  const pending: Promise<void>[] = [];
+  const answer: SiteAnswer =
+    site === null
+      ? noSuchSite()
+      : await answerSite(env, site, {
+          method: init.method ?? "GET",
+          path: address.path,
+          base: address.base,
+          headers: new Headers(init.headers),
+          requestId: crypto.randomUUID(),
+          now,
+          isAuthenticated: async () => false,
+          onMismatch: (mismatch) => pending.push(reportMismatch(env, mismatch, now)),
+        });
+  await Promise.all(pending);
+  return new Response(answer.body, { status: answer.status, headers: answer.headers });
+}
+
+async function hostedAddress(env: Env, settings: Settings, url: URL, now: number): Promise<HostedAddress | null> {
+  if (isOwnHost(url, settings.publicHosts)) {
+    const [, name, path] = /^\/s\/([a-z0-9-]{1,64})(\/.*)$/.exec(url.pathname) ?? [];
+    if (name === undefined || path === undefined) throw new Error("The gateway does not fetch from itself.");
+    return { name: { name }, path, base: `${url.origin}/s/${name}` };
+  }
+  const hosts = await siteHostsOf(env, FETCHING_MAX_AGE_MS, now);
+  return hosts.has(url.host) ? { name: { host: url.host }, path: url.pathname, base: url.origin } : null;
+}

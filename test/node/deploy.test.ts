@@ -30,6 +30,7 @@ it("deploys as wrangler.toml says, with every binding that the README names", ()
     "env.AUDIT_HEAD",
     "env.LIVE_FEED",
     "env.DB",
+    "env.SITES",
   ])
     expect(output).toContain(binding);
   expect(output).toContain("--dry-run: exiting now.");

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { indexEntry, indexText, skillLine } from "../../local/site/published-skill.ts";
+import { headOf, sha256 } from "../../local/site/skill-lines.ts";
 import { publishDocuments } from "./documents.ts";
-import { readRecipeHead } from "./frontmatter.ts";
 
 /** One line of a publisher's `site.json`. */
 interface SiteSkill {
@@ -28,43 +28,39 @@ export interface GeneratedFile {
 }
 
 const ROOT = join(import.meta.dirname, "../../..");
-const INDEX_SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
 /** What the generated files of one publisher must be, from its tools, its recipes and its `site.json`. */
 export async function generateSite(folder: string): Promise<readonly GeneratedFile[]> {
   const site = JSON.parse(await readFile(join(folder, "site.json"), "utf8")) as Site;
   const publicFolder = join(folder, "public");
-  const lines: string[] = [];
-  const entries: object[] = [];
   await refuseUnlisted(publicFolder, site);
-  for (const skill of site.skills) {
-    const recipePath = `/skills/${skill.name}/SKILL.md`;
-    const recipe = await readFile(join(publicFolder, recipePath));
-    const head = readRecipeHead(recipe.toString("utf8"));
-    if (head.name !== skill.name) throw new Error(`${recipePath} of ${folder} has the name "${head.name}".`);
-    const tool = skill.tool ?? `/tools/${skill.name}.js`;
-    const toolSha256 = skill.toolSha256 ?? sha256(await readFile(join(publicFolder, tool)));
-    const recipeSha256 = sha256(recipe);
-    const meta = { version: head.version, sha256: recipeSha256, tool, tool_sha256: toolSha256 };
-    lines.push(`- [${skill.name}](${recipePath}): ${head.description} <!-- skill: ${JSON.stringify(meta)} -->`);
-    entries.push({
-      name: skill.name,
-      type: "skill-md",
-      description: head.description,
-      url: recipePath,
-      digest: `sha256:${recipeSha256}`,
-      ...meta,
-    });
-  }
+  const skills = await Promise.all(site.skills.map((skill) => publishedSkill(publicFolder, skill)));
   const published = site.documents === undefined ? null : await publishDocuments(ROOT, publicFolder, site.documents);
   const memory = published === null ? "" : `${published.memoryLine}\n\n`;
-  const llmsTxt = `# ${site.title}\n\n> ${site.summary}\n\n${memory}## Skills\n\n${lines.join("\n")}\n`;
-  const index = `${JSON.stringify({ $schema: INDEX_SCHEMA, skills: entries }, null, 2)}\n`;
+  const llmsTxt = `# ${site.title}\n\n> ${site.summary}\n\n${memory}## Skills\n\n${skills.map(skillLine).join("\n")}\n`;
+  const index = indexText(skills.map((skill) => indexEntry(skill)));
   return [
     { path: join(publicFolder, "llms.txt"), content: llmsTxt },
     { path: join(publicFolder, ".well-known/agent-skills/index.json"), content: index },
     ...(published?.files ?? []),
   ];
+}
+
+async function publishedSkill(publicFolder: string, { name, tool, toolSha256 }: SiteSkill) {
+  const url = `/skills/${name}/SKILL.md`;
+  const recipe = await readFile(join(publicFolder, url));
+  const head = headOf(url, recipe);
+  const { description, version } = head;
+  if (head.name !== name) throw new Error(`${url} has the name ${JSON.stringify(head.name)} in its frontmatter.`);
+  if (description === null) throw new Error(`The frontmatter of ${url} lacks "description".`);
+  if (version === null) throw new Error(`The frontmatter of ${url} lacks "metadata.version".`);
+  const path = tool ?? `/tools/${name}.js`;
+  const hash = toolSha256 ?? sha256(await readFile(join(publicFolder, path)));
+  return {
+    ...{ name, scope: null, description, version },
+    recipe: { url, sha256: sha256(recipe) },
+    tool: { path, sha256: hash },
+  };
 }
 
 /** The folders of all reference publishers, in order of name. */
@@ -93,10 +89,6 @@ async function refuseUnlisted(publicFolder: string, site: Site): Promise<void> {
   const recipes = await readdir(join(publicFolder, "skills"));
   const unlisted = [...tools, ...recipes].find((name) => !listed.has(name));
   if (unlisted !== undefined) throw new Error(`site.json beside ${publicFolder} does not list "${unlisted}".`);
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 async function main(args: readonly string[]): Promise<number> {

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -81,6 +82,14 @@ describe("call", () => {
       });
     }
   });
+});
+
+it("runs as a command of its own: arguments from a pipe, the result and nothing else on stdout", () => {
+  const command = join(import.meta.dirname, "../skillgate.ts");
+  const ran = spawnSync(process.execPath, [command, "call", "site", "hello", "-"], {
+    ...{ cwd: folder, input: '{"name":"Ada"}', encoding: "utf8" },
+  });
+  expect([ran.status, ran.stdout, ran.stderr]).toEqual([0, '{\n  "greeting": "Hello, Ada!"\n}\n', ""]);
 });
 
 describe("the questions of a schema", () => {

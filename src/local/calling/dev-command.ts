@@ -37,7 +37,7 @@ export function devCommand(terminal: Terminal): Command {
     .action(async (folder: string, flags: Partial<DevFlags>) => {
       const site = await openSite(folder, terminal);
       const sandbox = await createNodeSandbox();
-      await rebuild(site, sandbox, terminal);
+      let written = await rebuild(site, sandbox, terminal);
       const port = flags.port ?? DEFAULT_PORT;
       await using server = await serveSite({ site, port, orAnother: flags.port === undefined });
       await using connection = connectTo(server.origin);
@@ -52,18 +52,16 @@ export function devCommand(terminal: Terminal): Command {
       terminal.report(`Serving ${printable(folder)} at ${server.origin}`);
       terminal.report(`To add it to a client: ${addingLine(site.folder, server.origin)}`);
 
-      let names: readonly string[] = [];
-      const learn = async () => {
-        names = await listTools(caller, terminal);
-      };
-      await learn();
-      using lines = readTypedLines(flags.prompt === false ? withoutInput(terminal) : terminal, () => names);
+      let names = await listTools(caller, terminal);
+      using lines = readTypedLines(flags.prompt === false ? { report: terminal.report } : terminal, () => names);
       const interjecting = { report: (line: string) => lines.interject(line) };
       await using _watch = await watchSite(site.folder, async (paths) => {
-        interjecting.report(printable(`changed: ${shortened(paths)}`));
-        await rebuild(site, sandbox, interjecting);
+        // What the build before wrote comes back as a change, of which everything has been said.
+        const isOwn = paths.every((path) => written.has(path));
+        if (!isOwn) interjecting.report(printable(`changed: ${shortened(paths)}`));
+        written = await rebuild(site, sandbox, interjecting);
         await caller.refresh();
-        names = await listTools(caller, interjecting);
+        if (!isOwn) names = await listTools(caller, interjecting);
       });
       try {
         if (flags.prompt === false) await ended(terminal.ending);
@@ -78,12 +76,21 @@ const HELP = `
 At the prompt, type a tool's name to be asked for its arguments, or its name and a JSON object. .list lists the tools, .exit ends.
 Without a terminal each line of stdin is one such answer: results are on stdout, everything else on stderr.`;
 
-/** What can be built is written, whatever else is wrong: one broken skill harms only itself. */
-async function rebuild(site: SiteFiles, sandbox: Sandbox, terminal: Pick<Terminal, "report">): Promise<void> {
+/**
+ * What can be built is written, whatever else is wrong: one broken skill harms only itself.
+ *
+ * @returns the paths that were written.
+ */
+async function rebuild(
+  site: SiteFiles,
+  sandbox: Sandbox,
+  terminal: Pick<Terminal, "report">,
+): Promise<ReadonlySet<string>> {
   const build = await buildSite({ site, origin: null, attestations: [], sandbox, now: Date.now });
   reportBuild(build, terminal);
   await writeSite(site, build.changed);
   for (const { path } of build.changed) terminal.report(printable(`wrote ${path}`));
+  return new Set(build.changed.map(({ path }) => path));
 }
 
 /** Reports what there is to call, or why there is nothing. @returns the names. */
@@ -109,10 +116,6 @@ export function addingLine(folder: string, origin: string): string {
 
 function shortened(paths: readonly string[]): string {
   return paths.length > 5 ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more` : paths.join(", ");
-}
-
-function withoutInput({ input: _input, ...terminal }: Terminal): Terminal {
-  return terminal;
 }
 
 /** Without a signal, never: the process is ended from outside. */

@@ -146,6 +146,7 @@ async function unlistedSkills(
 }
 
 interface RecipeHead {
+  readonly name: string | null;
   readonly version: string | null;
   /** On one line. */
   readonly description: string | null;
@@ -153,13 +154,17 @@ interface RecipeHead {
 
 /** What a recipe's frontmatter says, as far as it can be read: lint tells what is wrong with it. */
 export function headOf(path: string | null, recipe: Uint8Array | null): RecipeHead {
-  const nothing = { version: null, description: null };
+  const nothing = { name: null, version: null, description: null };
   if (recipe === null || !path?.endsWith(RECIPE)) return nothing;
   const head = readFrontMatter(new TextDecoder().decode(recipe));
   if (head.state !== "read") return nothing;
-  const { metadata, version = isJsonObject(metadata) ? metadata.version : undefined, description } = head.fields;
-  const words = typeof description === "string" ? description.trim().replace(/\s+/g, " ") : "";
-  return { version: typeof version === "string" ? version : null, description: words === "" ? null : words };
+  const { name, metadata, version = isJsonObject(metadata) ? metadata.version : undefined, description } = head.fields;
+  const words = textOf(description)?.trim().replace(/\s+/g, " ") ?? "";
+  return { name: textOf(name), version: textOf(version), description: words === "" ? null : words };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
 }
 
 /** What a line's comment says otherwise than its files. */

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { API, announceChange } from "./api/request.ts";
+import { changeOf } from "./api/touched.ts";
 
 /** How the screens learn that something changed. */
 type Way = "connecting" | "streaming" | "polling";
@@ -26,7 +27,8 @@ export function LiveUpdates() {
         setWay("streaming");
         if (!isFirst) announceChange();
       };
-      for (const name of EVENTS) source.addEventListener(name, announceChange);
+      for (const name of EVENTS)
+        source.addEventListener(name, ({ data }) => announceChange(changeOf(name, String(data))));
       source.addEventListener("displaced", () => {
         source?.close();
         rest();

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "./problem.ts";
 import { get, onChange, onReplacement } from "./request.ts";
+import { isTouched, restAfter } from "./touched.ts";
 import type { Page } from "./types.ts";
 
 /** What is known of something that is read from the API. While it is read again the old stays. */
@@ -11,7 +12,7 @@ export interface Query<T> {
   readonly reload: () => void;
 }
 
-/** Several events in a row cause one reading. */
+/** Several events in a row cause one reading, so long after the first one. */
 const SETTLE_MS = 250;
 
 /** Reads a path now, whenever it changes, and whenever something may have changed; null reads nothing. */
@@ -31,8 +32,11 @@ export function useReading<T>(
   const latest = useRef(read);
   latest.current = read;
 
+  const startedAt = useRef(0);
+
   const load = useCallback(() => {
     running.current?.abort();
+    startedAt.current = Date.now();
     if (key === null || latest.current === null) return;
     const controller = new AbortController();
     running.current = controller;
@@ -54,9 +58,17 @@ export function useReading<T>(
   useEffect(() => {
     load();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = onChange(() => {
-      clearTimeout(timer);
-      timer = setTimeout(load, SETTLE_MS);
+    const stop = onChange((what) => {
+      // What happens without a pause must not keep the reading away for ever: the first event sets the time.
+      if (timer !== undefined || !isTouched(key ?? "", what)) return;
+      const rest = startedAt.current + restAfter(key ?? "") - Date.now();
+      timer = setTimeout(
+        () => {
+          timer = undefined;
+          load();
+        },
+        Math.max(SETTLE_MS, rest),
+      );
     });
     const stopReplacing = onReplacement((path, row) => {
       if (path !== key) return;

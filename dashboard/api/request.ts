@@ -1,5 +1,6 @@
 import type { WireRequest } from "./curl.ts";
 import { ApiProblem, operatorChanged, problemOf, refusedEntry, unreachable } from "./problem.ts";
+import type { Change } from "./touched.ts";
 import type { Session } from "./types.ts";
 
 export const API = "/admin/api/v1";
@@ -26,7 +27,7 @@ let held: Session | null = null;
 const readings = new WeakMap<object, { readonly path: string; readonly etag: string | null }>();
 
 const sessions = new Set<(session: Session | null) => void>();
-const changes = new Set<() => void>();
+const changes = new Set<(what: Change) => void>();
 const replacements = new Set<(path: string, row: unknown) => void>();
 
 /** Calls back when the gateway says that nobody is signed in any more (null), or that somebody else is. */
@@ -41,15 +42,16 @@ function tellSession(session: Session | null): void {
 }
 
 /** Calls back when something may have changed: after each request that changes, and on live events. */
-export function onChange(listener: () => void): () => void {
+export function onChange(listener: (what: Change) => void): () => void {
   changes.add(listener);
   return () => changes.delete(listener);
 }
 
-export function announceChange(): void {
+/** @param what of a live event; left out: anything may have changed. */
+export function announceChange(what: Change = null): void {
   // Whatever is asked while nobody is signed in counts as a failed sign-in.
   if (held === null) return;
-  for (const listener of changes) listener();
+  for (const listener of changes) listener(what);
 }
 
 /** Calls back with a row as a request left it. */

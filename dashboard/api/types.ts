@@ -58,6 +58,14 @@ export interface SkillVersion extends SkillId {
   readonly changedSinceApproval: boolean;
 }
 
+/** One version, read by its address. */
+export interface ReadSkillVersion extends SkillVersion {
+  /** Whether the latest probe of the origin saw it. */
+  readonly isCurrent: boolean;
+  /** Hash of the last approved other version of the skill. */
+  readonly comparedWith: string | null;
+}
+
 export interface Because {
   readonly attestationId: string;
   readonly attester: string;
@@ -322,6 +330,8 @@ export interface Usage {
   readonly errors: Readonly<Record<string, number>>;
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
+  /** How many calls took at most so many milliseconds, each counted once. */
+  readonly buckets: readonly number[];
 }
 
 export interface Operator {
@@ -349,6 +359,14 @@ export interface Health {
   readonly parts: Readonly<Record<string, "ok" | "failed">>;
   readonly version: string;
   readonly origins: Readonly<Record<OriginStatus, number>>;
+  /** How many active origins' hubs were asked: those called last. */
+  readonly asked: number;
+  readonly refusing: readonly {
+    readonly id: string;
+    readonly origin: string;
+    readonly rejected: number;
+    readonly held: number;
+  }[];
   readonly failing: readonly {
     readonly id: string;
     readonly origin: string;

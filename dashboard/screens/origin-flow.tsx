@@ -1,6 +1,5 @@
 import { useRef, useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
-import { useAll } from "../api/query.ts";
 import { announceChange } from "../api/request.ts";
 import type { Origin, Probe, SkillVersion } from "../api/types.ts";
 import { Link } from "../router.tsx";
@@ -10,6 +9,7 @@ import { Action, CurlOf } from "../ui/action.tsx";
 import { Check } from "../ui/form.tsx";
 import { Loaded, Moment, Note, ProblemNote, Section } from "../ui/parts.tsx";
 import { count, publicName } from "../ui/words.ts";
+import { useCurrentVersions } from "./current-versions.ts";
 import { isToDecide, reviewPath } from "./origin.tsx";
 import { ProbeResult } from "./probe-result.tsx";
 import { type ProbeStep, probeLive, probeRequest } from "./probe-stream.ts";
@@ -19,7 +19,7 @@ const lastProbes = new Map<string, Probe>();
 
 /** From proposal to service: what is done, what comes next, and the button for it. */
 export function OriginFlow({ origin }: { readonly origin: Origin }) {
-  const versions = useAll<SkillVersion>(`/origins/${origin.id}/skills`);
+  const versions = useCurrentVersions(origin.id);
   const [probe, setProbe] = useState<Probe | null>(lastProbes.get(origin.id) ?? null);
   const [steps, setSteps] = useState<readonly ProbeStep[]>([]);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
@@ -50,8 +50,7 @@ export function OriginFlow({ origin }: { readonly origin: Origin }) {
     return <Note tone="bad">This origin is revoked for ever; nothing can be done with it.</Note>;
   return (
     <Loaded query={versions}>
-      {(all) => {
-        const current = all.filter(({ lastSeenAt }) => lastSeenAt === origin.probedAt);
+      {(current) => {
         const waiting = current.filter(isToDecide);
         const attested = probe?.skills.filter(({ verdict }) => verdict === "attested").length ?? null;
         return (

@@ -8,8 +8,10 @@ import { Select } from "../ui/form.tsx";
 import { Empty, Loaded, Moment, Screen, Section, State } from "../ui/parts.tsx";
 import { Calls, Latency } from "../ui/plots.tsx";
 import { PagedTable, Table } from "../ui/table.tsx";
-import { number } from "../ui/words.ts";
+import { count, number, publicName } from "../ui/words.ts";
+import { reviewPath } from "./origin.tsx";
 import { useOriginNames } from "./origin-names.ts";
+import type { QueuedVersion } from "./review-queue.tsx";
 import { errorsOf, sinceHours, usageColumns } from "./usage.tsx";
 
 const EXPIRY_DAYS = 30;
@@ -24,8 +26,9 @@ export function OverviewScreen() {
   const byOrigin = usePages<Usage>(`/usage${queryOf({ from, by: "origin" })}`, 10);
   const health = useQuery<Health>("/health");
   const waiting = useQuery<Page<unknown>>("/skills?state=waiting&current=true&limit=100");
+  const refused = useQuery<Page<QueuedVersion>>("/skills?state=rejected&current=true&limit=20");
   const expiring = useQuery<Page<Attestation>>(
-    `/attestations${queryOf({ sort: "expiry", expiresBefore: utcDay(EXPIRY_DAYS), limit: 20 })}`,
+    `/attestations${queryOf({ state: "in_force", sort: "expiry", expiresBefore: utcDay(EXPIRY_DAYS), limit: 20 })}`,
   );
   const { nameOf } = useOriginNames();
   const usage = hourly.data ?? [];
@@ -34,6 +37,8 @@ export function OverviewScreen() {
   const limited = usage.reduce((sum, { errors }) => sum + LIMITED.reduce((n, kind) => n + (errors[kind] ?? 0), 0), 0);
   const states = health.data?.origins;
   const failing = health.data?.failing ?? [];
+  const refusing = health.data?.refusing ?? [];
+  const broken = refusing.reduce((sum, { rejected }) => sum + rejected, 0);
   return (
     <Screen
       title="Overview"
@@ -57,6 +62,7 @@ export function OverviewScreen() {
         <Figure value={hourly.data && number(limited)} label="stopped by a limit" href="/clients" />
         <Figure value={states && number(states.active)} label="active origins" href="/origins" />
         <Figure value={waiting.data && more(waiting.data)} label="versions to review" href="/review" />
+        <Figure value={health.data && number(broken)} label="skills refused" />
         <Figure
           value={expiring.data && more(expiring.data)}
           label={`attestations end in ${EXPIRY_DAYS} days`}
@@ -83,7 +89,7 @@ export function OverviewScreen() {
                 ))}
               </ul>
               {failing.length === 0 ? (
-                <p class="quiet">Every active origin could be read when it was last asked.</p>
+                <p class="quiet">{readable(health.data)}</p>
               ) : (
                 <Table
                   caption="Origins that cannot be read"
@@ -114,6 +120,71 @@ export function OverviewScreen() {
               )}
             </>
           )}
+        </Loaded>
+      </Section>
+      <Section
+        title="Refused skills"
+        hint="What publishers offer and clients do not get: skills that break a rule, changed ones that are held back, and what an operator rejected."
+      >
+        <Loaded query={health}>
+          {() =>
+            refusing.length === 0 ? (
+              <p class="quiet">No skill of the origins that were asked breaks a rule or is held back.</p>
+            ) : (
+              <Table
+                caption="Origins with refused skills"
+                rows={refusing}
+                keyOf={({ id }) => id}
+                columns={[
+                  {
+                    head: "Origin",
+                    kind: "main",
+                    cell: ({ id, origin }) => (
+                      <Link href={`/origins/${id}/release`}>
+                        <Visible text={origin} />
+                      </Link>
+                    ),
+                  },
+                  { head: "Refused", kind: "end", cell: ({ rejected }) => number(rejected) },
+                  { head: "Held back", kind: "end", cell: ({ held }) => number(held) },
+                ]}
+              />
+            )
+          }
+        </Loaded>
+        <Loaded query={refused}>
+          {({ items }) =>
+            items.length === 0 ? null : (
+              <Table
+                caption="Versions that an operator rejected and that are still published"
+                rows={items}
+                keyOf={({ originId, scope, name, toolSha256 }) => JSON.stringify([originId, scope, name, toolSha256])}
+                columns={[
+                  {
+                    head: "Rejected version",
+                    kind: "main",
+                    cell: (version) => (
+                      <>
+                        <Link href={reviewPath(version.originId, version)}>
+                          <Visible text={publicName(version)} />
+                        </Link>
+                        <span class="under">
+                          <Visible text={version.origin} most={160} />
+                        </span>
+                      </>
+                    ),
+                  },
+                  {
+                    head: "Note",
+                    kind: "wide",
+                    cell: ({ note }) =>
+                      note === null ? <span class="quiet">none</span> : <Visible text={note} most={300} />,
+                  },
+                  { head: "Rejected", cell: ({ rejectedAt }) => <Moment at={rejectedAt} /> },
+                ]}
+              />
+            )
+          }
         </Loaded>
       </Section>
       <Section title="Calls by origin">
@@ -160,6 +231,14 @@ export function OverviewScreen() {
       </Section>
     </Screen>
   );
+}
+
+/** What it means that none of the origins that were asked fails: others were not asked. */
+function readable(health: Health | undefined): string {
+  if (health === undefined) return "";
+  const others = health.origins.active - health.asked;
+  if (others <= 0) return "Every active origin could be read when it was last asked.";
+  return `The ${count(health.asked, "active origin")} that were called last could be read when they were last asked; ${count(others, "other")} were not looked at here.`;
 }
 
 function more({ items, nextCursor }: Page<unknown>): string {

@@ -8,7 +8,7 @@ import { type Column, PagedTable } from "../ui/table.tsx";
 import { publicName } from "../ui/words.ts";
 import { reviewPath } from "./origin.tsx";
 
-interface QueuedVersion extends SkillVersion {
+export interface QueuedVersion extends SkillVersion {
   readonly originId: string;
   readonly origin: string;
 }

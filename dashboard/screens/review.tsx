@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
+import { fetchPaths } from "../../src/core/fetch-paths.ts";
 import { hiddenCharacters } from "../../src/core/hidden-characters.ts";
-import { queryOf, useAll, useQuery, useReading } from "../api/query.ts";
+import { queryOf, useQuery, useReading } from "../api/query.ts";
 import { get } from "../api/request.ts";
-import type { HiddenCharacter, Origin, SkillDiff, SkillSource, SkillVersion } from "../api/types.ts";
+import type { HiddenCharacter, Origin, ReadSkillVersion, SkillDiff, SkillSource, SkillVersion } from "../api/types.ts";
 import { Link, usePlace } from "../router.tsx";
 import { useMay } from "../session.tsx";
 import { DiffView } from "../text/diff-view.tsx";
@@ -13,7 +14,7 @@ import { Action, CurlOf } from "../ui/action.tsx";
 import { TextArea, textOf } from "../ui/form.tsx";
 import { Empty, Facts, Hash, Loaded, Moment, Note, Screen, VersionState } from "../ui/parts.tsx";
 import { bytes, count, publicName } from "../ui/words.ts";
-import { fetchedPaths } from "./fetched-paths.ts";
+import { useCurrentVersions } from "./current-versions.ts";
 import { isToDecide, reviewPath } from "./origin.tsx";
 import { SignPanel } from "./sign-panel.tsx";
 
@@ -21,33 +22,39 @@ import { SignPanel } from "./sign-panel.tsx";
 export function ReviewScreen({ id }: { readonly id: string }) {
   const { query } = usePlace();
   const origin = useQuery<Origin>(`/origins/${id}`);
-  const versions = useAll<SkillVersion>(`/origins/${id}/skills`);
+  const current = useCurrentVersions(id);
+  const [name, sha, scope] = ["name", "sha", "scope"].map((key) => query.get(key));
+  const isChosen = typeof name === "string" && /^[0-9a-f]{64}$/.test(sha ?? "");
+  // Any version that a probe ever saw has an address, however many others there are.
+  const chosen = useQuery<ReadSkillVersion>(
+    isChosen ? `/origins/${id}/skills/${sha}${queryOf({ name, scope })}` : null,
+  );
   return (
     <Screen
       title={`Review of ${origin.data?.origin ?? "an origin"}`}
       back={{ href: `/origins/${id}`, label: "Back to the origin" }}
     >
-      <Loaded query={versions}>
-        {(all) => {
-          const chosen = all.find(
-            (version) =>
-              version.toolSha256 === query.get("sha") &&
-              version.name === query.get("name") &&
-              version.scope === query.get("scope"),
-          );
-          if (all.length === 0) return <Empty title="No probe has seen a skill of this origin yet." />;
+      <Loaded query={current}>
+        {(versions) => {
+          if (versions.length === 0 && !isChosen)
+            return <Empty title="The latest probe saw no skill of this origin, or there was none yet." />;
           return (
             <div class="review">
-              <VersionList originId={id} all={all} chosen={chosen} />
-              {chosen === undefined || origin.data === undefined ? (
+              <VersionList originId={id} current={versions} chosen={chosen.data} />
+              {!isChosen ? (
                 <Empty title="Choose a version to read." />
               ) : (
-                <Version
-                  key={`${chosen.toolSha256} ${publicName(chosen)}`}
-                  origin={origin.data}
-                  version={chosen}
-                  all={all}
-                />
+                <Loaded query={chosen}>
+                  {(version) =>
+                    origin.data === undefined ? null : (
+                      <Version
+                        key={`${version.toolSha256} ${publicName(version)}`}
+                        origin={origin.data}
+                        version={version}
+                      />
+                    )
+                  }
+                </Loaded>
               )}
             </div>
           );
@@ -61,22 +68,24 @@ const ORDER = { waiting: 0, approved: 1, rejected: 2 } as const;
 
 function VersionList({
   originId,
-  all,
+  current,
   chosen,
 }: {
   readonly originId: string;
-  readonly all: readonly SkillVersion[];
-  readonly chosen: SkillVersion | undefined;
+  readonly current: readonly SkillVersion[];
+  readonly chosen: ReadSkillVersion | undefined;
 }) {
   const rank = (version: SkillVersion) => (isToDecide(version) ? 0 : ORDER[version.state]);
-  const sorted = all.toSorted((a, b) => rank(a) - rank(b) || b.lastSeenAt - a.lastSeenAt);
+  const sorted = current.toSorted((a, b) => rank(a) - rank(b));
+  const shown: readonly SkillVersion[] = chosen === undefined || chosen.isCurrent ? sorted : [chosen, ...sorted];
+  const nameOf = (version: SkillVersion) => version.toolSha256 + publicName(version);
   return (
     <nav class="review-list" aria-label="Versions">
-      {sorted.map((version) => (
+      {shown.map((version) => (
         <Link
-          key={version.toolSha256 + publicName(version)}
+          key={nameOf(version)}
           href={reviewPath(originId, version)}
-          aria-current={version === chosen ? "true" : undefined}
+          aria-current={chosen !== undefined && nameOf(version) === nameOf(chosen) ? "true" : undefined}
         >
           <Visible text={publicName(version)} />
           <span>
@@ -84,6 +93,7 @@ function VersionList({
           </span>
         </Link>
       ))}
+      <Link href={`/origins/${originId}/skills`}>All that probes saw before</Link>
     </nav>
   );
 }
@@ -96,20 +106,9 @@ const PARTS: readonly (readonly [Part, string])[] = [
   ["definition", "Schema"],
 ];
 
-function Version({
-  origin,
-  version,
-  all,
-}: {
-  readonly origin: Origin;
-  readonly version: SkillVersion;
-  readonly all: readonly SkillVersion[];
-}) {
-  const wasApproved = all.some(
-    ({ scope, name, toolSha256, state }) =>
-      scope === version.scope && name === version.name && toolSha256 !== version.toolSha256 && state === "approved",
-  );
-  const [part, setPart] = useState<Part>(wasApproved && version.state === "waiting" ? "diff" : "source");
+function Version({ origin, version }: { readonly origin: Origin; readonly version: ReadSkillVersion }) {
+  const isNewer = version.comparedWith !== null && version.state === "waiting";
+  const [part, setPart] = useState<Part>(isNewer ? "diff" : "source");
   const path = `/origins/${origin.id}/skills/${version.toolSha256}`;
   const skillQuery = queryOf({ name: version.name, scope: version.scope });
   const sourcePath = `${path}/source${skillQuery}`;
@@ -136,6 +135,7 @@ function Version({
             ...(isChanged ? [] : [["Version", <Label of={label} />] as const]),
             ["Size", version.bytes === null ? "not kept" : bytes(version.bytes)],
             ["First seen", <Moment at={version.firstSeenAt} />],
+            ["Published", version.isCurrent ? "in the last probe" : "no longer"],
             [
               "Decided",
               version.state === "waiting" ? (
@@ -358,13 +358,27 @@ function HiddenWarning({ found, where }: { readonly found: readonly HiddenCharac
 
 /** What a script may ask of its publisher's site. It can reach nothing else; which paths, only its code says. */
 function Reach({ source }: { readonly source: string }) {
-  const { calls, paths } = fetchedPaths(source);
-  if (calls === 0)
-    return <Note tone="quiet">The source nowhere names host.fetchOrigin: it seems to fetch nothing.</Note>;
+  const { paths, complete } = fetchPaths(source);
+  if (complete && paths.length === 0)
+    return (
+      <Note tone="quiet">
+        No call of <code>host.fetchOrigin</code> stands in the text. Code can hide one: believe what you read.
+      </Note>
+    );
   return (
     <Note tone="info">
       <p>
-        It names <code>host.fetchOrigin</code> {count(calls, "time")}. It can reach this publisher's site alone.
+        {complete ? (
+          <>
+            Every mention of <code>host</code> is a plain call with an address that stands in the text.
+          </>
+        ) : (
+          <>
+            What it fetches cannot be told from its text: it makes up an address, or uses <code>host</code> otherwise
+            than in plain calls.
+          </>
+        )}{" "}
+        It can reach this publisher's site alone.
         {paths.length > 0 && " Paths that stand in the code:"}
       </p>
       {paths.length > 0 && (

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Usage } from "../api/types.ts";
+import { slotsOf, type UsageSlot } from "../usage-slots.ts";
 import { Empty } from "./parts.tsx";
 import { milliseconds, number } from "./words.ts";
 
@@ -10,43 +11,9 @@ const LEFT = 58;
 const RIGHT = 8;
 const TOP = 8;
 const BOTTOM = 24;
-/** Bars narrower than this are no longer told apart: hours are then put together. */
-const MOST_SLOTS = 84;
-
 const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const BOTH = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-
-interface Slot {
-  readonly at: number;
-  readonly calls: number;
-  readonly errors: number;
-  readonly p50: number | null;
-  readonly p95: number | null;
-}
-
-/** Hours of a span in equal slots; hours without a call are slots too. */
-export function slotsOf(hourly: readonly Usage[], from: number, now = Date.now()): readonly Slot[] {
-  const hours = Math.max(1, Math.ceil((now - from) / HOUR_MS));
-  const size = Math.ceil(hours / MOST_SLOTS);
-  const slots = Array.from({ length: Math.ceil(hours / size) }, (_, index) => ({
-    at: from + index * size * HOUR_MS,
-    calls: 0,
-    errors: 0,
-    p50: null as number | null,
-    p95: null as number | null,
-  }));
-  for (const { hour, calls, errors, p50Ms, p95Ms } of hourly) {
-    const slot = slots[Math.floor(((hour ?? 0) - from) / (size * HOUR_MS))];
-    if (slot === undefined) continue;
-    slot.calls += calls;
-    slot.errors += Object.values(errors).reduce((sum, n) => sum + n, 0);
-    // Of several hours the worst is shown: percentiles do not add up.
-    if (p50Ms !== null) slot.p50 = Math.max(slot.p50 ?? 0, p50Ms);
-    if (p95Ms !== null) slot.p95 = Math.max(slot.p95 ?? 0, p95Ms);
-  }
-  return slots;
-}
 
 /** Calls and errors over time. */
 export function Calls({ hourly, from }: { readonly hourly: readonly Usage[]; readonly from: number }) {
@@ -92,7 +59,7 @@ export function Latency({ hourly, from }: { readonly hourly: readonly Usage[]; r
   const known = slots.filter(({ p95 }) => p95 !== null);
   const most = Math.max(1, ...known.map(({ p95 }) => p95 ?? 0));
   const step = (WIDTH - LEFT - RIGHT) / slots.length;
-  const points = (pick: (slot: Slot) => number | null) =>
+  const points = (pick: (slot: UsageSlot) => number | null) =>
     slots.flatMap((slot, index) => {
       const value = pick(slot);
       return value === null ? [] : [`${(LEFT + (index + 0.5) * step).toFixed(1)},${scaleY(value, most).toFixed(1)}`];
@@ -129,7 +96,7 @@ function scaleY(value: number, most: number): number {
   return HEIGHT - BOTTOM - (value / most) * (HEIGHT - TOP - BOTTOM);
 }
 
-function Axes({ slots, most }: { readonly slots: readonly Slot[]; readonly most: number }) {
+function Axes({ slots, most }: { readonly slots: readonly UsageSlot[]; readonly most: number }) {
   const step = (WIDTH - LEFT - RIGHT) / slots.length;
   const marks = most < 4 ? [0, most] : [0, most / 2, most];
   const first = slots[0]?.at ?? 0;

@@ -1,7 +1,8 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { EDGES_MS, percentile } from "../../core/latency-buckets.ts";
 import { sumUsage, USAGE_GROUPS, type UsageCursor, type UsageSum } from "../registry/usage.ts";
 import { flushUsage } from "../usage/usage.ts";
-import { EDGES_MS, HOUR_MS, percentile } from "../usage/usage-counters.ts";
+import { HOUR_MS } from "../usage/usage-counters.ts";
 import type { AdminEnv } from "./environment.ts";
 import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";

@@ -1,5 +1,6 @@
 import { getTableColumns, lt, type SQL, sql } from "drizzle-orm";
-import { EDGES_MS, HOUR_MS, type UsageRow } from "../usage/usage-counters.ts";
+import { EDGES_MS } from "../../core/latency-buckets.ts";
+import { HOUR_MS, type UsageRow } from "../usage/usage-counters.ts";
 import type { Registry } from "./database.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { usageErrors, usageFlushes, usageHourly } from "./schema.ts";

@@ -1,6 +1,6 @@
 import type { Release, ReleaseSkill } from "../../core/discovery/release.ts";
+import { fetchPaths } from "../../core/fetch-paths.ts";
 import { decodeUtf8, type Sha256Hex } from "../../core/integrity.ts";
-import { fetchPaths } from "./fetch-paths.ts";
 
 /** What is worth knowing of a script without its text. */
 export interface ScriptFacts {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MAX_ROWS, MAX_TOOLS, OTHER_TOOLS, percentile, UsageCounters } from "./usage-counters.ts";
+import { percentile } from "../../core/latency-buckets.ts";
+import { MAX_ROWS, MAX_TOOLS, OTHER_TOOLS, UsageCounters } from "./usage-counters.ts";
 
 const key = { hour: 5, clientId: "c", originId: "o", tool: "t" };
 const ok = { kind: null, gas: 10, ms: 3 };

@@ -3,7 +3,7 @@ import { fetchPaths, MAX_PATHS } from "./fetch-paths.ts";
 
 it.each([
   ["host.fetchOrigin('/a')", ["/a"], true],
-  ['host.fetchOrigin( "/a", { method: "POST" }); fetchOrigin(`/b`)', ["/a", "/b"], true],
+  ['host.fetchOrigin( "/a", { method: "POST" }); host.fetchOrigin(`/b`)', ["/a", "/b"], true],
   ["host.fetchOrigin('/a'); host.fetchOrigin('/a')", ["/a"], true],
   ["host.fetchOrigin('/a?q=' + q)", ["/a?q=…"], false],
   ["host.fetchOrigin(`/a/$".concat("{id}`)"), ["/a/$".concat("{id}…")], false],
@@ -11,7 +11,18 @@ it.each([
   ["host.fetchOrigin('/a\\x62')", [], false],
   ["host.fetchOrigin('/a", [], false],
   [`host.fetchOrigin('/${"a".repeat(300)}')`, [], false],
-  ["const x = 1;", [], true],
+  ["const x = 1; ghost.fetch(hostname, $host)", [], true],
+  ["host.memorySearch('x'); host.fetchOrigin('/a')", ["/a"], true],
+  // The function under another name, or found by a computed one.
+  ["const h = host; h.fetchOrigin('/a')", [], false],
+  ["const { fetchOrigin } = host; fetchOrigin('/a')", [], false],
+  ["host['fetch' + 'Origin']('/a')", [], false],
+  ["host?.fetchOrigin('/a')", [], false],
+  ["host.fetchOrigin.call(null, '/a')", [], false],
+  ["globalThis['ho' + 'st']", [], false],
+  ["h\\u006fst.fetchOrigin(x)", [], false],
+  ["h\\u{6f}st['x']", [], false],
+  ["'caf\\u00e9'", [], true],
 ])("%s names %j", (source, paths, complete) => {
   expect(fetchPaths(source)).toEqual({ paths, complete });
 });

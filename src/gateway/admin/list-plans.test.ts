@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../registry/page.ts";
 import { call, freshDatabase, testEnv } from "./fixture.ts";
 
@@ -130,6 +130,9 @@ beforeAll(async () => {
     );
   await testEnv.DB.batch(Object.entries(TABLES).map(fill));
 });
+
+// Its rows are no other file's.
+afterAll(freshDatabase);
 
 const created = (prefix: string) => [BEFORE_LAST, id(prefix, BEFORE_LAST)];
 /** Newest first: of 10,000 rows the one before the last page is the 51st oldest. */

@@ -3,7 +3,7 @@ import type { RateState } from "../durable/sliding-window.ts";
 import { LruCache } from "../lru.ts";
 
 /** Most calls that one question to the limiter is answered with. */
-const MAX_WANTED = 64;
+const MAX_WANTED = 512;
 /** A question that is not answered by then is lost, or not worth waiting for. */
 const ASKING_MS = 100;
 /** A client that was silent for this long begins with single calls again. */
@@ -33,7 +33,7 @@ interface Lease {
  *
  * A grant ends with the second in which the limiter counted it, so never more calls are let through in a minute or a day than without
  * grants. What is left of it then goes back with the next question; where none follows, the client has that many calls fewer for a
- * minute: at most 63 a question and at most 1/32 of what it had left, so a client with less than 64 calls left is counted call by call.
+ * minute: at most 511 a question and at most 1/32 of what it had left, so a client with less than 64 calls left is counted call by call.
  */
 export class CallLeases {
   readonly #leases = new LruCache<string, Lease>(MAX_CLIENTS);

@@ -7,7 +7,7 @@ import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
 import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
-import { body, json, PageQuery, pageBody, pageOf, pageRequest, problems, queryText, Sought } from "./shapes.ts";
+import { body, json, PageQuery, pageBody, pageOf, pageRequest, problems, queryText, row, Sought } from "./shapes.ts";
 import { DEFAULT_GRACE_S, NewSite, ofSite, SiteBody, SiteChange, showSite } from "./site-shapes.ts";
 
 const tags = ["sites"];
@@ -22,7 +22,7 @@ const create = adminRoute({
   description:
     "The gateway then answers `/s/<name>/` and the site's hosts with what is published for it. Problems: `bad_request`, `already_exists`.",
   request: { body: body(NewSite) },
-  responses: { 201: json("The site.", SiteBody), ...problems },
+  responses: { 201: row("The site.", SiteBody), ...problems },
 });
 
 const list = adminRoute({
@@ -42,7 +42,7 @@ const read = adminRoute({
   tags,
   summary: "Read a site",
   request: { params: ofSite },
-  responses: { 200: json("The site.", SiteBody), ...problems },
+  responses: { 200: row("The site.", SiteBody), ...problems },
 });
 
 const update = adminRoute({
@@ -55,7 +55,7 @@ const update = adminRoute({
   description:
     "Hosts are in force within 5 seconds, everything else at once. Problems: `bad_request`, `not_found`, `already_exists`.",
   request: { params: ofSite, body: body(SiteChange) },
-  responses: { 200: json("The site.", SiteBody), ...problems },
+  responses: { 200: row("The site.", SiteBody), ...problems },
 });
 
 const MismatchList = z

@@ -18,7 +18,7 @@ import { changed, created, one } from "./frame.ts";
 import { badMember, Problem } from "./problem.ts";
 import { registrableOrigins } from "./registrable.ts";
 import { adminRoute } from "./roles.ts";
-import { body, Hash, json, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+import { body, Hash, json, PageQuery, pageBody, pageOf, pageRequest, problems, row } from "./shapes.ts";
 import { NewVersion, ofSite, SiteBody, showSite, showVersion, VersionBody, VersionNumber } from "./site-shapes.ts";
 
 /** Largest upload, that of an archive or a file. */
@@ -80,7 +80,7 @@ const publish = adminRoute({
   description:
     "All that it names by digest was uploaded before. It is in force at once and as a whole; of older versions 20 are kept. Problems: `bad_request`, `bad_publication` (`errors` name the member and the reason), `not_found`, `version_changed`.",
   request: { params: ofSite, body: body(NewVersion) },
-  responses: { 201: json("The version.", PublishedBody), ...problems },
+  responses: { 201: row("The version.", PublishedBody), ...problems },
 });
 
 const list = adminRoute({
@@ -104,7 +104,7 @@ const read = adminRoute({
   tags,
   summary: "Read a version",
   request: { params: ofSite.extend({ version: VersionNumber }) },
-  responses: { 200: json("The version.", VersionBody.extend({ content: ContentBody })), ...problems },
+  responses: { 200: row("The version.", VersionBody.extend({ content: ContentBody })), ...problems },
 });
 
 const rollback = adminRoute({
@@ -117,7 +117,7 @@ const rollback = adminRoute({
   description:
     "In force at once. Problems: `bad_request`, `not_found`, `no_version`, `bad_state` (it is the current one).",
   request: { params: ofSite, body: body(z.strictObject({ version: z.int({ error: "must be a version" }).min(1) })) },
-  responses: { 200: json("The site.", SiteBody), ...problems },
+  responses: { 200: row("The site.", SiteBody), ...problems },
 });
 
 export function addSiteVersionRoutes(app: OpenAPIHono<AdminEnv>): void {

@@ -1,0 +1,94 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { addClient, addOrigin, callTool, mcp, result, rpc } from "../../../test/workerd/gateway-fixture.ts";
+import { parseOrigin } from "../../core/origin.ts";
+import { freshDatabase } from "../admin/fixture.ts";
+import type { Env } from "../env.ts";
+import { originRules } from "../mcp-origin.ts";
+import { publisherFetch } from "../releases/publisher-fetch.ts";
+import { aSkill, ask, newSite, publish, siteEnv, type TestSite, upload } from "./fixture.ts";
+
+const TOOL = `registerTool({
+  name: "ask_docs",
+  inputSchema: { type: "object" },
+  handler: () => JSON.parse(host.fetchOrigin("/data/facts.json").body),
+});`;
+
+beforeAll(freshDatabase);
+
+/** A site with a tool, its recipe, a file that it reads, and a skill for authenticated callers. */
+async function publishTool(): Promise<TestSite> {
+  const site = await newSite();
+  const tool = { url: "/tools/ask.js", sha256: await upload(site, TOOL), name: "ask_docs" };
+  const skills = [
+    await aSkill(site, "ask-docs", { tool, scope: "docs", version: "1.0.0" }),
+    await aSkill(site, "secret", { visibility: "authenticated" }),
+  ];
+  const files = [{ url: "/data/facts.json", sha256: await upload(site, '{"answer":42}') }];
+  const { status, body } = await publish(site, { skills, files });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return site;
+}
+
+describe("a hosted site is a publisher", () => {
+  it("whose tools are discovered and run without a fetch, with its recipe", async () => {
+    const { host } = await publishTool();
+    await addOrigin("x", "active", { origin: `https://${host}` });
+    const { token } = await addClient();
+    const path = mcp(`https://${host}`);
+    const { tools } = await result(await rpc(path, "tools/list", { token }));
+    expect(tools).toMatchObject([{ name: "docs__ask_docs" }, { name: "get_skill_guide" }]);
+    expect(await result(await callTool(path, token, "docs__ask_docs"))).toMatchObject({
+      structuredContent: { answer: 42 },
+    });
+    const { resources } = await result(await rpc(path, "resources/list", { token }));
+    expect(resources).toHaveLength(1);
+    const asked = (await (await fetch(`https://${host}/__seen`)).json()) as Record<string, number>;
+    expect(asked["/llms.txt"]).toBeUndefined();
+  });
+
+  it("and shows the world the files that a static publisher has", async () => {
+    const { host } = await publishTool();
+    const llms = await ask(`https://${host}/llms.txt`);
+    expect(llms.headers.get("Content-Type")).toBe("text/plain; charset=utf-8");
+    const text = await llms.text();
+    expect(text).toContain("- [ask_docs](");
+    expect(text).not.toContain("secret");
+    const script = await ask(`https://${host}/tools/ask.js`);
+    expect(script.headers.get("Content-Type")).toBe("text/javascript; charset=utf-8");
+    expect(await script.text()).toBe(TOOL);
+  });
+
+  it("by its name on the gateway's own host as well, and nothing else there is ever asked", async () => {
+    const { name } = await publishTool();
+    const read = publisherFetch(siteEnv as unknown as Env);
+    const answer = await read(`https://gate.example/s/${name}/llms.txt`, {});
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain(`"tool":"/s/${name}/tools/ask.js"`);
+    expect(
+      (await read(`https://gate.example/s/${name}/skills/secret.md`, { headers: { Authorization: "x" } })).status,
+    ).toBe(404);
+    for (const url of [
+      "https://gate.example/admin/api/v1/sites",
+      "https://gate.example/s/",
+      "https://gate.example/healthz",
+    ]) {
+      await expect(read(url, {})).rejects.toThrow("does not fetch from itself");
+    }
+  });
+
+  it("and an origin on the gateway's public hosts, nothing else of which is one", () => {
+    const settings = { allowLoopbackOrigins: false, publicHosts: ["gate.example"], adminHost: null } as never;
+    const rules = originRules(settings, new URL("https://gate.example/"));
+    expect(parseOrigin("https://gate.example/s/docs/", rules)).toBe("https://gate.example/s/docs");
+    for (const other of [
+      "https://gate.example",
+      "https://gate.example/s",
+      "https://gate.example/s/docs/x",
+      "https://gate.example/admin",
+    ]) {
+      expect(() => parseOrigin(other, rules)).toThrow("this gateway itself");
+    }
+    const elsewhere = originRules(settings, new URL("https://unnamed.example/"));
+    expect(() => parseOrigin("https://unnamed.example/s/docs", elsewhere)).toThrow("this gateway itself");
+  });
+});

@@ -1,0 +1,344 @@
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { buildTar, wrapGzip } from "../../../test/archives/build.ts";
+import { archiveLimits } from "../../core/archive/archive.ts";
+import { packArchive } from "../../core/archive/pack.ts";
+import { sha256Hex } from "../../core/integrity.ts";
+import { call, freshDatabase, testEnv } from "../admin/fixture.ts";
+import type { Env } from "../env.ts";
+import { aSkill, ask, bytesOf, manifestOf, newSite, publish, skillText, type TestSite, upload } from "./fixture.ts";
+import { forgetOldSiteBytes } from "./forget-blobs.ts";
+
+const INDEX = "/.well-known/agent-skills/index.json";
+const DAY_MS = 24 * 3_600_000;
+
+beforeAll(freshDatabase);
+
+let site: TestSite;
+let base: string;
+
+beforeEach(async () => {
+  site = await newSite();
+  base = `https://${site.host}`;
+});
+
+async function version(text: string) {
+  return { skills: [await aSkill(site, "deploy", {}, text)] };
+}
+
+const digestsOf = (manifest: { skills: { digest: string }[] }) =>
+  manifest.skills.map(({ digest }) => digest.slice("sha256:".length));
+const refusal = ({ status, body }: Awaited<ReturnType<typeof publish>>) => ({
+  status,
+  code: body.code,
+  field: body.errors?.[0]?.field,
+  reason: body.errors?.[0]?.reason,
+});
+
+describe("a publish", () => {
+  it("switches all at once, keeps what was, and is rolled back", async () => {
+    const one = await version("one");
+    expect((await publish(site, one)).body).toMatchObject({ version: 1, retiredAt: null, warnings: [] });
+    expect((await publish(site, { ...(await version("two")), note: "Two." })).body).toMatchObject({
+      version: 2,
+      note: "Two.",
+    });
+    expect(await (await ask(`${base}/skills/deploy.md`)).text()).toContain("two");
+    const { items } = (await call("GET", `/sites/${site.id}/versions`)).body;
+    expect(
+      items.map(({ version, retiredAt }: { version: number; retiredAt: number | null }) => [
+        version,
+        retiredAt === null,
+      ]),
+    ).toEqual([
+      [2, true],
+      [1, false],
+    ]);
+    const { headers } = await call("GET", `/sites/${site.id}`);
+    const back = await call(
+      "POST",
+      `/sites/${site.id}/rollback`,
+      { version: 1 },
+      { headers: { "If-Match": headers.get("ETag") ?? "" } },
+    );
+    expect(back.body).toMatchObject({ currentVersion: 1 });
+    expect(await (await ask(`${base}/skills/deploy.md`)).text()).toContain("one");
+    expect(digestsOf(await manifestOf(base + INDEX))).toEqual([one.skills[0]?.sha256]);
+    const again = await call(
+      "POST",
+      `/sites/${site.id}/rollback`,
+      { version: 2 },
+      { headers: { "If-Match": headers.get("ETag") ?? "" } },
+    );
+    expect(again.body.code).toBe("precondition_failed");
+    const read = (await call("GET", `/sites/${site.id}/versions/1`)).body;
+    expect(read.content.skills).toMatchObject([
+      { name: "deploy", sha256: one.skills[0]?.sha256, place: { kind: "hosted", path: "/skills/deploy.md" } },
+    ]);
+  });
+
+  it("[code:bad_state] [code:no_version] is rolled back to another version that is kept", async () => {
+    await publish(site, await version("one"));
+    expect((await call("POST", `/sites/${site.id}/rollback`, { version: 1 })).body.code).toBe("bad_state");
+    expect((await call("POST", `/sites/${site.id}/rollback`, { version: 7 })).body.code).toBe("no_version");
+  });
+
+  it("[code:version_changed] of somebody who knows another version changes nothing", async () => {
+    expect((await publish(site, { ...(await version("one")), base: null })).status).toBe(201);
+    expect((await publish(site, { ...(await version("two")), base: null })).body.code).toBe("version_changed");
+    expect((await publish(site, { ...(await version("two")), base: 1 })).status).toBe(201);
+  });
+
+  it("is made once for one Idempotency-Key", async () => {
+    const wanted = { title: "x", ...(await version("one")) };
+    const headers = { "Idempotency-Key": "a" };
+    const [first, second] = [
+      await call("POST", `/sites/${site.id}/versions`, wanted, { headers }),
+      await call("POST", `/sites/${site.id}/versions`, wanted, { headers }),
+    ];
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get("Idempotent-Replayed")).toBe("true");
+    expect((await call("GET", `/sites/${site.id}/versions`)).body.items).toHaveLength(1);
+  });
+
+  it("goes on where it was interrupted", async () => {
+    const present = await upload(site, "there");
+    const digests = [present, "0".repeat(64)];
+    expect((await call("POST", `/sites/${site.id}/blobs/missing`, { digests })).body).toEqual({
+      missing: ["0".repeat(64)],
+    });
+    const other = await newSite();
+    expect((await call("POST", `/sites/${other.id}/blobs/missing`, { digests })).body.missing).toEqual(digests);
+  });
+
+  it("takes uploads for what they are, of at most 5 MiB", async () => {
+    const send = (sha256: string, raw: Uint8Array) =>
+      call("POST", `/sites/${site.id}/blobs?sha256=${sha256}`, undefined, {
+        raw,
+        headers: { "Content-Type": "application/octet-stream" },
+      });
+    const bytes = new Uint8Array(5_242_880).fill(0xff);
+    expect((await send(await sha256Hex(bytes), bytes)).body).toEqual({
+      sha256: await sha256Hex(bytes),
+      bytes: bytes.length,
+    });
+    expect((await send("0".repeat(64), bytesOf("x"))).body).toMatchObject({
+      code: "bad_request",
+      errors: [{ field: "sha256" }],
+    });
+    expect((await send("0".repeat(64), new Uint8Array(5_242_881))).body.code).toBe("too_large");
+    const kept = "INSERT INTO site_blobs (site_id, sha256, bytes, stored_at) VALUES (?, 'x', 536870912, 1)";
+    await testEnv.DB.prepare(kept).bind(site.id).run();
+    expect((await send(await sha256Hex(bytesOf("x")), bytesOf("x"))).body.code).toBe("site_full");
+  });
+
+  it("[skills-8.24] [skills-8.25] [skills-R15] of an unknown type or visibility, or with a field nobody knows, is refused by name", async () => {
+    const [entry] = (await version("x")).skills;
+    const field = async (change: object) => refusal(await publish(site, { skills: [{ ...entry, ...change }] }));
+    expect(await field({ type: "executable" })).toMatchObject({ status: 400, field: "skills.0.type" });
+    expect(await field({ visibility: "members-only" })).toMatchObject({ status: 400, field: "skills.0.visibility" });
+    expect(await field({ hooks: [] })).toMatchObject({ status: 400 });
+    const listed = { listings: [{ name: "x", skills: [{ ...entry, visibility: "members-only" }] }] };
+    expect(refusal(await publish(site, listed))).toMatchObject({
+      status: 400,
+      field: "listings.0.skills.0.visibility",
+    });
+  });
+
+  it("says which entry must not be published and why, and publishes nothing", async () => {
+    const [entry] = (await version("x")).skills;
+    const reserved = refusal(await publish(site, { skills: [{ ...entry, url: "/mcp" }] }));
+    expect(reserved).toEqual({ status: 400, code: "bad_publication", field: "skills.0.url", reason: "reserved_url" });
+    const twice = refusal(await publish(site, { skills: [entry, { ...entry, name: "other" }] }));
+    expect(twice).toMatchObject({ field: "skills.1.url", reason: "duplicate_url" });
+    expect((await ask(base + INDEX)).status).toBe(404);
+  });
+
+  it("warns of what clients drop, and publishes it", async () => {
+    const sha256 = await upload(site, "# No frontmatter");
+    const { status, body } = await publish(site, {
+      skills: [{ name: "x", type: "skill-md", description: "x", url: "/x.md", sha256 }],
+    });
+    expect({ status, warnings: body.warnings }).toMatchObject({
+      status: 201,
+      warnings: [{ field: "skills.0", code: "no_frontmatter" }],
+    });
+  });
+
+  it("has HTTP dates that tell two versions of one second apart", async () => {
+    await publish(site, await version("one"));
+    const first = (await call("GET", `/sites/${site.id}`)).body.switchedAt;
+    await publish(site, await version("two"));
+    expect((await call("GET", `/sites/${site.id}`)).body.switchedAt).toBeGreaterThanOrEqual(first + 1_000);
+    // Made for a moment that has not come: nobody is told that what they hold is this one.
+    const since = { "If-Modified-Since": new Date(first).toUTCString() };
+    expect((await ask(base + INDEX, { headers: since })).status).toBe(200);
+  });
+});
+
+describe("archives", () => {
+  const skill = { name: "deploy", description: "Does deploy." };
+  const files = [{ path: "SKILL.md", bytes: bytesOf(skillText("deploy", "Does deploy.")) }];
+  const entry = (sha256: string, limits?: object) => ({
+    ...skill,
+    type: "archive",
+    url: "/skills/deploy.tar.gz",
+    sha256,
+    limits,
+  });
+
+  it("are judged when they are published, within the limits of their entry, and served as they are", async () => {
+    const packed = await packArchive([...files, { path: "a.txt", bytes: bytesOf("a") }], archiveLimits({}));
+    const sha256 = await upload(site, packed);
+    expect(refusal(await publish(site, { skills: [entry(sha256, { max_entries: 1 })] }))).toEqual({
+      ...{ status: 400, code: "bad_publication", field: "skills.0", reason: "bad_archive/entries" },
+    });
+    expect((await publish(site, { skills: [entry(sha256)] })).status).toBe(201);
+    const response = await ask(`${base}/skills/deploy.tar.gz`);
+    expect(response.headers.get("Content-Type")).toBe("application/gzip");
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(packed);
+  });
+
+  it("that leave their root are never published", async () => {
+    const evil = wrapGzip(
+      buildTar([
+        { name: "SKILL.md", body: "x" },
+        { name: "../evil", body: "x" },
+      ]),
+    );
+    expect(refusal(await publish(site, { skills: [entry(await upload(site, evil))] }))).toMatchObject({
+      reason: "bad_archive/path",
+    });
+  });
+});
+
+describe("[skills-R13] an artifact elsewhere", () => {
+  const files = async (host: string, content: Record<string, string>) => {
+    await fetch(`https://${host}/__files`, { method: "PUT", body: JSON.stringify(content) });
+    return `https://${host}`;
+  };
+  const entry = (url: string, change: object = {}) => ({
+    name: "deploy",
+    type: "skill-md",
+    description: "Does deploy.",
+    url,
+    ...change,
+  });
+
+  it("is fetched, hashed, and published with its own address", async () => {
+    const text = skillText("deploy", "Does deploy.");
+    const cdn = await files(`files-${site.name}.example`, { "/x.md": text });
+    expect((await publish(site, { skills: [entry(`${cdn}/x.md`)] })).status).toBe(201);
+    const [row] = (await manifestOf(base + INDEX)).skills;
+    expect(row).toMatchObject({ url: `${cdn}/x.md`, digest: `sha256:${await sha256Hex(bytesOf(text))}` });
+    const differs = await publish(site, { skills: [entry(`${cdn}/x.md`, { sha256: "0".repeat(64) })] });
+    expect(refusal(differs)).toMatchObject({ field: "skills.0.sha256", reason: "digest_differs" });
+  });
+
+  it("is never an error page, nor on a host that is not public", async () => {
+    const cdn = await files(`files-${site.name}.example`, {});
+    expect(refusal(await publish(site, { skills: [entry(`${cdn}/none.md`)] }))).toMatchObject({
+      reason: "fetch_failed",
+    });
+    for (const host of ["10.0.0.1", "169.254.169.254", "metadata.internal", "localhost"]) {
+      expect(refusal(await publish(site, { skills: [entry(`https://${host}/x.md`)] }))).toMatchObject({
+        reason: "bad_url",
+      });
+    }
+  });
+});
+
+describe("bytes that were replaced", () => {
+  it("stay readable by their digest for the grace period, and no longer", async () => {
+    const one = (await version("one")).skills[0]?.sha256 ?? "";
+    await publish(site, await version("one"));
+    await publish(site, await version("two"));
+    const response = await ask(`${base}/skills/deploy.md@${one}`);
+    expect(response.headers.get("Cache-Control")).toContain("immutable");
+    expect(await sha256Hex(new Uint8Array(await response.arrayBuffer()))).toBe(one);
+    expect((await ask(`${base}/skills/other.md@${one}`)).status).toBe(404);
+    await call("PATCH", `/sites/${site.id}`, { graceS: 0 });
+    expect((await ask(`${base}/skills/deploy.md@${one}`)).status).toBe(404);
+  });
+
+  it("are hidden where the skill became so", async () => {
+    const one = await version("one");
+    await publish(site, one);
+    await publish(site, { skills: [{ ...(await version("two")).skills[0], visibility: "authenticated" }] });
+    expect((await ask(`${base}/skills/deploy.md@${one.skills[0]?.sha256}`)).status).toBe(404);
+  });
+
+  it("and that no kept version names are removed after a week, others never", async () => {
+    const kept = (await version("kept")).skills[0]?.sha256 ?? "";
+    await publish(site, await version("kept"));
+    const stray = await upload(site, "stray");
+    const key = (sha256: string) => `sites/${site.id}/${sha256}`;
+    await forgetOldSiteBytes(testEnv as Env, Date.now() + 6 * DAY_MS);
+    expect(await testEnv.SITES.head(key(stray))).not.toBeNull();
+    await forgetOldSiteBytes(testEnv as Env, Date.now() + 8 * DAY_MS);
+    expect([await testEnv.SITES.head(key(stray)), await testEnv.SITES.head(key(kept))]).toEqual([
+      null,
+      expect.anything(),
+    ]);
+    expect((await call("POST", `/sites/${site.id}/blobs/missing`, { digests: [stray] })).body.missing).toEqual([stray]);
+  });
+
+  it("go with their version when 20 others have come", async () => {
+    for (let count = 0; count < 22; count += 1) await publish(site, { title: `${count}` });
+    const { items } = (await call("GET", `/sites/${site.id}/versions`)).body;
+    expect([items.length, items[0].version, items.at(-1).version]).toEqual([20, 22, 3]);
+  });
+});
+
+describe("[skills-8.41] readers while others publish", () => {
+  /** Reads a manifest and all that it names, as any client does. @returns how many artifacts agreed. */
+  async function readAll(addressOf: (row: { url: string; digest: string }) => string): Promise<number> {
+    const { skills } = await manifestOf(base + INDEX);
+    for (const row of skills) {
+      const response = await ask(addressOf(row));
+      expect(response.status).toBe(200);
+      expect(`sha256:${await sha256Hex(new Uint8Array(await response.arrayBuffer()))}`).toBe(row.digest);
+    }
+    return skills.length;
+  }
+
+  it.each(["plain", "pinned"])(
+    "find bytes of the digest that their manifest says, with %s addresses",
+    async (artifactUrls) => {
+      await call("PATCH", `/sites/${site.id}`, { artifactUrls });
+      const versions = await Promise.all(
+        ["a", "b", "c", "d", "e"].map(async (text) => ({
+          skills: [await aSkill(site, "one", {}, text), await aSkill(site, "two", {}, text)],
+        })),
+      );
+      await publish(site, versions[0] ?? {});
+      const addressOf = ({ url, digest }: { url: string; digest: string }) =>
+        artifactUrls === "pinned" ? url : `${url}@${digest.slice("sha256:".length)}`;
+      const publishing = (async () => {
+        for (const version of [...versions, ...versions]) await publish(site, version);
+      })();
+      const reads = await Promise.all(Array.from({ length: 100 }, () => readAll(addressOf)));
+      await publishing;
+      expect(reads.every((count) => count === 2)).toBe(true);
+    },
+  );
+});
+
+describe("with the database down", () => {
+  it("a site is served as it was last known, for a minute", async () => {
+    await publish(site, await version("one"));
+    expect((await ask(base + INDEX)).status).toBe(200);
+    const Client = testEnv.DB.constructor as new (service: unknown) => D1Database;
+    const DB = new Proxy(testEnv.DB, {
+      get: (_, name) => {
+        const broken = new Client(testEnv.BROKEN_D1);
+        const value = Reflect.get(broken, name) as unknown;
+        return typeof value === "function" ? value.bind(broken) : value;
+      },
+    });
+    // Another binding has a directory of its own, so the site is asked for by its name.
+    const url = `https://gate.example/s/${site.name}${INDEX}`;
+    expect((await ask(url)).status).toBe(200);
+    expect((await ask(url, {}, { DB })).status).toBe(200);
+    expect((await ask("https://gate.example/s/never-seen/x", {}, { DB })).status).toBe(503);
+  });
+});

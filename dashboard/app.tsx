@@ -1,4 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { toProblem } from "./api/problem.ts";
 import { LiveUpdates } from "./live.tsx";
 import { findScreen, Link, type RouteTable, usePlace } from "./router.tsx";
 import { AttestationsScreen } from "./screens/attestations.tsx";
@@ -17,7 +19,7 @@ import { SystemScreen } from "./screens/system.tsx";
 import { SessionGate, useSession } from "./session.tsx";
 import { Visible } from "./text/visible.tsx";
 import { applyTheme, readTheme, type Theme } from "./theme.ts";
-import { Empty, Screen } from "./ui/parts.tsx";
+import { Empty, ProblemNote, Screen } from "./ui/parts.tsx";
 
 const PLACES = [
   { href: "/", label: "Overview" },
@@ -92,9 +94,23 @@ function Shell() {
         </div>
       </header>
       <main id="main" tabIndex={-1}>
-        {findScreen(SCREENS, path) ?? <NowhereScreen />}
+        <Guarded path={path}>{findScreen(SCREENS, path) ?? <NowhereScreen />}</Guarded>
       </main>
     </div>
+  );
+}
+
+/** A fault of one screen leaves the rest of the console in use. */
+function Guarded({ path, children }: { readonly path: string; readonly children: ComponentChildren }) {
+  const [fault, retry] = useErrorBoundary((error) => console.error(error));
+  useEffect(() => {
+    if (fault !== undefined) retry();
+  }, [path]);
+  if (fault === undefined) return <>{children}</>;
+  return (
+    <Screen title="This screen cannot be shown">
+      <ProblemNote problem={toProblem(fault)} retry={retry} />
+    </Screen>
   );
 }
 

@@ -3,6 +3,8 @@ import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact
 import { type ApiProblem, toProblem } from "./api/problem.ts";
 import { announceChange, onSession, readSession, signIn, signOut } from "./api/request.ts";
 import type { Role, Session } from "./api/types.ts";
+import { Visible } from "./text/visible.tsx";
+import { Dialog } from "./ui/action.tsx";
 import { Loading, ProblemNote } from "./ui/parts.tsx";
 
 interface SignedIn {
@@ -32,6 +34,7 @@ export function useMay(role: Role): boolean {
 export function SessionGate({ children }: { readonly children: ComponentChildren }) {
   const [session, setSession] = useState<Session | null | undefined>(undefined);
   const [hasEnded, setEnded] = useState(false);
+  const [isReplaced, setReplaced] = useState(false);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
 
   const look = () => {
@@ -41,8 +44,9 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
   useEffect(() => {
     look();
     return onSession((next) => {
-      if (next === null) setEnded(true);
-      else setSession(next);
+      if (next === null) return setEnded(true);
+      setSession(next);
+      setReplaced(true);
     });
   }, []);
 
@@ -82,8 +86,28 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
       <Current.Provider key={session.operator.id ?? "ADMIN_TOKEN"} value={{ session, leave }}>
         {children}
       </Current.Provider>
+      {isReplaced && <Replaced by={session.operator.name} onClose={() => setReplaced(false)} />}
       {hasEnded && <SignInOver onSignIn={comeBack} />}
     </>
+  );
+}
+
+/** Another tab of this browser signed somebody else in: nothing is done in that name that was asked for in another. */
+function Replaced({ by, onClose }: { readonly by: string; readonly onClose: () => void }) {
+  return (
+    <Dialog title="Somebody else is signed in now" onClose={onClose}>
+      <div class="section">
+        <p>
+          In another tab of this browser <Visible text={by} most={100} /> signed in. What you asked for last was not
+          done.
+        </p>
+        <div class="dialog-actions">
+          <button type="button" class="button primary" onClick={onClose}>
+            Go on in that name
+          </button>
+        </div>
+      </div>
+    </Dialog>
   );
 }
 

@@ -219,7 +219,7 @@ function Renew({
     >
       <p>
         You vouch again, from today, for the version <code>{attestation.toolSha256.slice(0, 12)}…</code> at{" "}
-        {attestation.origin}.
+        <Visible text={attestation.origin} most={200} />.
       </p>
       <SigningFields keys={keys} />
     </Action>

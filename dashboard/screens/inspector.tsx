@@ -5,7 +5,8 @@ import { type ApiProblem, toProblem } from "../api/problem.ts";
 import { type ApiRequest, change } from "../api/request.ts";
 import { useMay } from "../session.tsx";
 import { Source } from "../text/source.tsx";
-import { Visible } from "../text/visible.tsx";
+import { jsonText, textOfValue } from "../text/value.ts";
+import { Visible, visibleParts } from "../text/visible.tsx";
 import { CurlOf } from "../ui/action.tsx";
 import { TextArea, TextField, textOf } from "../ui/form.tsx";
 import { Badge, Copy, Empty, Note, ProblemNote, Screen, Section } from "../ui/parts.tsx";
@@ -177,15 +178,6 @@ function ToolList({
   );
 }
 
-/** A value as JSON on several lines; what is nested too deep for that is in the answer below as it was sent. */
-function jsonText(value: unknown): string {
-  try {
-    return JSON.stringify(value, null, 2);
-  } catch (error) {
-    return `It cannot be laid out (${(error as Error).message}): see the message as it was sent.`;
-  }
-}
-
 type Message = Readonly<Record<string, unknown>> | undefined;
 
 function ToolCall({
@@ -220,7 +212,7 @@ function ToolCall({
         </h2>
         {tool.description !== undefined && (
           <p>
-            <Visible text={String(tool.description)} most={600} />
+            <Visible text={textOfValue(tool.description)} most={600} />
           </p>
         )}
         {asJson ? (
@@ -264,7 +256,10 @@ function Result({ message }: { readonly message: Readonly<Record<string, unknown
     return (
       <Note tone="bad">
         <p>
-          Refused: <Visible text={String(error.message ?? "")} /> <code>{String(error.code ?? "")}</code>
+          Refused: <Visible text={textOfValue(error.message)} />{" "}
+          <code>
+            <Visible text={textOfValue(error.code)} />
+          </code>
         </p>
       </Note>
     );
@@ -278,7 +273,7 @@ function Result({ message }: { readonly message: Readonly<Record<string, unknown
       </h3>
       {content.map((part: { type?: unknown; text?: unknown }, index) => (
         <pre key={index} class="box" tabIndex={0} aria-label={`Part ${index + 1} of the result`} role="region">
-          <Visible text={part?.type === "text" ? String(part.text) : jsonText(part)} most={20_000} />
+          <Visible text={part?.type === "text" ? textOfValue(part.text) : jsonText(part)} most={20_000} />
         </pre>
       ))}
     </div>
@@ -322,7 +317,7 @@ function ExchangeView({ exchange: one }: { readonly exchange: Exchange }) {
         </pre>
         <h3>Answer</h3>
         <pre class="box" tabIndex={0} aria-label="Answer" role="region">
-          {one.headers.map(([name, value]) => `${name}: ${value}\n`)}
+          {one.headers.map(([name, value]) => visibleParts(`${name}: ${value}\n`))}
           {"\n"}
           <Visible text={one.response} most={20_000} />
         </pre>

@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../api/mcp.ts";
+import { jsonText, textOfValue } from "../text/value.ts";
 import { Visible } from "../text/visible.tsx";
 import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
 
@@ -42,10 +43,10 @@ export function SchemaFields({ schema }: { readonly schema: JsonSchema | undefin
               <Select
                 key={name}
                 {...shared}
-                value={preset === "" ? "" : JSON.stringify(preset)}
+                value={preset === "" ? "" : jsonText(preset, 0)}
                 options={[
                   ["", "left out"],
-                  ...(about.enum ?? []).map((value) => [JSON.stringify(value), String(value)] as const),
+                  ...(about.enum ?? []).map((value) => [jsonText(value, 0), textOfValue(value)] as const),
                 ]}
               />
             );
@@ -54,7 +55,7 @@ export function SchemaFields({ schema }: { readonly schema: JsonSchema | undefin
               <Select
                 key={name}
                 {...shared}
-                value={preset === "" ? "" : String(preset)}
+                value={textOfValue(preset)}
                 options={[
                   ["", "left out"],
                   ["true", "true"],
@@ -63,9 +64,9 @@ export function SchemaFields({ schema }: { readonly schema: JsonSchema | undefin
               />
             );
           case "number":
-            return <TextField key={name} {...shared} inputMode="decimal" defaultValue={String(preset)} />;
+            return <TextField key={name} {...shared} inputMode="decimal" defaultValue={textOfValue(preset)} />;
           case "text":
-            return <TextField key={name} {...shared} defaultValue={String(preset)} />;
+            return <TextField key={name} {...shared} defaultValue={textOfValue(preset)} />;
           default:
             return (
               <TextArea
@@ -74,7 +75,7 @@ export function SchemaFields({ schema }: { readonly schema: JsonSchema | undefin
                 class="code"
                 rows={3}
                 placeholder="JSON"
-                defaultValue={preset === "" ? "" : JSON.stringify(preset)}
+                defaultValue={preset === "" ? "" : jsonText(preset, 0)}
               />
             );
         }

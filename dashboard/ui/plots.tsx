@@ -6,11 +6,12 @@ import { milliseconds, number } from "./words.ts";
 
 const HOUR_MS = 3_600_000;
 const WIDTH = 560;
-const HEIGHT = 190;
+const HEIGHT = 210;
 const LEFT = 58;
 const RIGHT = 8;
-const TOP = 8;
-const BOTTOM = 24;
+const TOP = 16;
+const BOTTOM = 36;
+
 const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const BOTH = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { barriers, type Console, HAS_CHROMIUM, SKIPPED, startConsole } from "./console-page.ts";
+import { ADMIN_TOKEN, barriers, type Console, HAS_CHROMIUM, SKIPPED, startConsole } from "./console-page.ts";
 import { skill, startTestPublisher, type TestPublisher, type TestSkill } from "./test-publisher.ts";
 
 const ROWS = 10_000;
@@ -212,6 +212,27 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
       expect(doing.filter((name) => role === "viewer" || !REVIEWING.test(name))).toEqual([]);
       if (role === "reviewer")
         expect(doing).toEqual(expect.arrayContaining(["Propose an origin", "Reject", "Suspend"]));
+      if (role === "reviewer") {
+        // Another tab of the browser signs somebody else in.
+        await show("/origins");
+        await page.getByRole("button", { name: "Propose an origin" }).click();
+        await page.getByLabel("Address of the publisher").fill("https://late.example");
+        await page.evaluate(
+          async (body) => {
+            const headers = { "Content-Type": "application/json" };
+            await fetch("/admin/api/v1/session", { method: "POST", headers, body });
+          },
+          JSON.stringify({ token: ADMIN_TOKEN }),
+        );
+        await page.getByRole("button", { name: "Propose", exact: true }).click();
+        await page
+          .getByRole("dialog")
+          .getByText("ADMIN_TOKEN signed in. What you asked for last was not done.")
+          .waitFor();
+        expect(await barriers(page)).toEqual([]);
+        const { items } = await gateway.administer<{ items: unknown[] }>("GET", "/origins?q=late.example");
+        expect(items).toEqual([]);
+      }
       expect(faults).toEqual([]);
       await context.close();
     }
@@ -315,7 +336,13 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     const tools = Array.from({ length: ROWS }, (_, index) => ({
       name: `tool_${index}\u200b`,
       description: index === 9_999 ? vast : "One of many.",
-      inputSchema: { type: "object", properties: { [`member\u202e${index}`]: { type: "string" } } },
+      inputSchema: {
+        type: "object",
+        properties: {
+          [`member\u202e${index}`]: { type: "string" },
+          choice: { enum: [{ toString: 1, valueOf: 1 }], default: { toString: 1 } },
+        },
+      },
     }));
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const content = `[{"type":"text","text":${JSON.stringify(vast)}},{"type":"other","value":${deep}}]`;

@@ -9,6 +9,7 @@ import { memoryCommand } from "./memory-build.ts";
 import { importCommand } from "./moving-in/command.ts";
 import { buildCommand } from "./site/build-command.ts";
 import { initCommand } from "./site/init-command.ts";
+import { addServeOptions, type ServeFlags, serveCommand } from "./stdio/command.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
 const NAME = "skillgate";
@@ -25,7 +26,7 @@ export async function runSkillgate(args: readonly string[], terminal: Omit<Termi
     exitCode = 1;
   };
   try {
-    await createProgram({ ...terminal, fail }).parseAsync(args, { from: "user" });
+    await createProgram(withFailure(terminal, fail)).parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -38,9 +39,20 @@ export async function runSkillgate(args: readonly string[], terminal: Omit<Termi
   }
 }
 
+/** As it is: what it only makes when it is asked for stays so. */
+function withFailure(terminal: Omit<Terminal, "fail">, fail: () => void): Terminal {
+  return Object.create(terminal, { fail: { value: fail, enumerable: true } }) as Terminal;
+}
+
 function createProgram(terminal: Terminal): Command {
-  const program = new Command(NAME)
-    .description("Makes, checks and calls sites of executable skills, signs for them, and moves into a gateway.")
+  const program: Command = addServeOptions(new Command(NAME))
+    .description(
+      "Serves the skills of static sites over MCP; makes, checks and calls such sites, signs for them, and moves into a gateway.",
+    )
+    // A subcommand's options are its own, whatever the program's are called.
+    .enablePositionalOptions()
+    .argument("[origins...]", "the sites to serve, such as https://publisher.example or http://127.0.0.1:9000")
+    .action((origins: readonly string[], flags: ServeFlags) => serve(program, origins, flags, terminal))
     .version(VERSION, "-v, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addCommand(initCommand(terminal))
@@ -62,6 +74,16 @@ function createProgram(terminal: Terminal): Command {
       });
   }
   return program;
+}
+
+async function serve(program: Command, origins: readonly string[], flags: ServeFlags, terminal: Terminal) {
+  if (origins.length === 0) program.help({ error: true });
+  const word = origins.find((origin) => /^[a-z-]+$/.test(origin));
+  if (word !== undefined) {
+    const commands = program.commands.map((command) => command.name()).join(", ");
+    throw new CommandError("usage", `"${word}" is neither an origin nor a command; the commands are ${commands}.`);
+  }
+  await serveCommand(origins, flags, terminal);
 }
 
 function withSubcommands(command: Command): Command[] {

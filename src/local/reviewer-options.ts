@@ -36,8 +36,17 @@ export async function readTrustedReviewers(
   return given.length === 0 ? null : { reviewers: given, trustRoot: embeddedTrustRoot() };
 }
 
-/** A public key ends in `=` itself, so it is looked for at the end; a name may contain one too. */
-function readReviewer(text: string): Reviewer {
+/**
+ * Reads `attester=key`, `sigstore:identity=issuer|identity`, or `issuer|identity` alone, which says as much. A public key ends in `=` itself,
+ * so it is looked for at the end; a name may contain one too.
+ *
+ * @throws {CommandError} `bad_reviewer`.
+ */
+export function readReviewer(text: string): Reviewer {
+  if (/^https?:\/\//i.test(text)) {
+    const [issuer, identity = ""] = splitAtFirst(text, "|");
+    return reviewerOf(`sigstore:${identity}`, { kind: "sigstore", issuer, identity }, 0);
+  }
   const match = /^(.+?)=([A-Za-z0-9+/]{43}=)$/.exec(text) ?? /^([^=]+)=(.+)$/.exec(text);
   const [, attester = "", proof = ""] = match ?? [];
   const [issuer = "", identity] = splitAtFirst(proof, "|");

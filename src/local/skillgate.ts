@@ -7,6 +7,17 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+let ending: AbortSignal | undefined;
+
+/** Only commands that last are told; all others end at once, as processes do. */
+function endingOfProcess(): AbortSignal {
+  if (ending !== undefined) return ending;
+  const controller = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
+  ending = controller.signal;
+  return ending;
+}
+
 process.exitCode = await runSkillgate(process.argv.slice(2), {
   print: (line) => process.stdout.write(`${line}\n`),
   report: (line) => process.stderr.write(`${line}\n`),
@@ -15,4 +26,9 @@ process.exitCode = await runSkillgate(process.argv.slice(2), {
   now: Date.now,
   input: process.stdin,
   output: process.stdout,
+  isColored: process.stderr.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb",
+  get ending() {
+    return endingOfProcess();
+  },
+  onHangup: (listener) => process.on("SIGHUP", listener),
 });

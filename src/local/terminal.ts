@@ -13,10 +13,14 @@ export interface Terminal {
   readonly fail: () => void;
   /** stdin. */
   readonly input?: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  /** stdout, for what is written in parts. */
+  /** stdout, for whoever speaks a protocol on it. */
   readonly output?: NodeJS.WritableStream;
-  /** Aborted when the process is asked to end. */
+  /** Whether colours on stderr are seen as colours. */
+  readonly isColored?: boolean;
+  /** Aborted when the process is asked to end. Whoever asks for it sees to it that it does. */
   readonly ending?: AbortSignal;
+  /** Calls a listener for each SIGHUP, which otherwise ends the process. */
+  readonly onHangup?: (listener: () => void) => void;
 }
 
 /**

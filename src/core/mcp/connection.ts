@@ -44,6 +44,7 @@ export class Connection {
   /** Answers what is about the server itself. */
   readonly #server: Provider;
   #runs = 0;
+  #idlers: (() => void)[] = [];
   #negotiated = ASSUMED_VERSION;
   #isInitialized = false;
   #isClosed = false;
@@ -68,6 +69,11 @@ export class Connection {
   /** How many requests are being answered. */
   get running(): number {
     return this.#runs;
+  }
+
+  /** Resolves when no request is being answered. */
+  async idle(): Promise<void> {
+    while (this.#runs > 0) await new Promise<void>((resolve) => this.#idlers.push(resolve));
   }
 
   /** Takes one message. Resolves when it has been dealt with; never rejects. */
@@ -171,6 +177,7 @@ export class Connection {
     const same = this.#running.get(id);
     same?.delete(controller);
     if (same?.size === 0) this.#running.delete(id);
+    if (this.#runs === 0) for (const wake of this.#idlers.splice(0)) wake();
   }
 
   #cancel({ requestId }: JsonObject): void {

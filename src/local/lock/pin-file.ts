@@ -1,0 +1,194 @@
+import { randomUUID } from "node:crypto";
+import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import type { CatalogSkill } from "../../core/catalog.ts";
+import { decodeUtf8 } from "../../core/integrity.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import type { CheckPins, PinRefusal } from "../../core/runtime/origin-runtime.ts";
+import { toPublicName } from "../../core/skill.ts";
+import { CommandError } from "../command-error.ts";
+import { errorCode } from "../files.ts";
+import { exclusively, type IsOurs } from "./exclusively.ts";
+import { MAX_LOCK_BYTES, type Pin, type Pins, pinKey, readLock, writeLock } from "./lock-file.ts";
+
+export interface PinFileOptions {
+  /** Absolute, or relative to `cwd`. */
+  readonly file: string;
+  readonly cwd: string;
+  /** Takes what changed for what is pinned from now on, the first time that each origin is looked at. */
+  readonly isUpdate: boolean;
+  /** Refuses what is not pinned, and never writes. */
+  readonly isFrozen: boolean;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Told of what was pinned. */
+  onPinned(message: string): void;
+}
+
+/** What is to be done about one look at an origin. */
+interface Comparison {
+  readonly refusals: readonly PinRefusal[];
+  /** To be written. */
+  readonly pins: readonly Pin[];
+}
+
+/**
+ * A file of pins: what a skill was when it was first used is what it has to stay. Keyed by origin, scope and name; pins of skills that are gone
+ * stay too. It is read at each look at an origin, and written whole or not at all, what others wrote in the meantime included; a file that
+ * cannot be read any more refuses nothing that was pinned before and takes nothing new.
+ */
+export class PinFile {
+  readonly #options: PinFileOptions;
+  readonly #path: string;
+  /** What the file last said, and what was written to it. */
+  #known: Pins;
+  readonly #looked = new Set<CanonicalOrigin>();
+
+  private constructor(options: PinFileOptions, path: string, known: Pins) {
+    this.#options = options;
+    this.#path = path;
+    this.#known = known;
+  }
+
+  /** @throws {CommandError} `bad_file` for one that cannot be read, or that is not a lock file of this version; it is left as it is. */
+  static async open(options: PinFileOptions): Promise<PinFile> {
+    const given = resolve(options.cwd, options.file);
+    // A link is followed: replacing it would leave the file that it leads to behind.
+    const path = await realpath(given).catch(() => given);
+    const known = await readPins(path);
+    if (typeof known === "string") throw new CommandError("bad_file", `The lock file ${options.file}: ${known}`);
+    if (known === null && options.isFrozen) {
+      const message = `The lock file ${options.file} does not exist, and --frozen uses nothing that is not pinned in it.`;
+      throw new CommandError("bad_file", message);
+    }
+    if (known === null && !options.isFrozen) await checkFolder(options.file, path);
+    return new PinFile(options, path, known ?? new Map());
+  }
+
+  readonly check: CheckPins = async (origin, skills) => {
+    const isUpdate = this.#options.isUpdate && !this.#looked.has(origin);
+    this.#looked.add(origin);
+    const read = await readPins(this.#path).catch((error: unknown) => `It cannot be read (${errorCode(error)}).`);
+    if (typeof read !== "string" && read !== null) this.#known = merged(this.#known, read);
+    const found = this.#compare(origin, skills, this.#known, isUpdate);
+    if (found.pins.length === 0) return found.refusals;
+    if (typeof read === "string") return [...found.refusals, ...found.pins.map((pin) => notKept(pin, read))];
+    try {
+      return await exclusively(this.#path, (isOurs) => this.#pin(origin, skills, isUpdate, isOurs));
+    } catch (error) {
+      const why =
+        error instanceof Error && !("code" in error) ? error.message : `It cannot be written (${errorCode(error)}).`;
+      return [...found.refusals, ...found.pins.map((pin) => notKept(pin, why))];
+    }
+  };
+
+  /** Looks again at what others may have written, and adds to it. */
+  async #pin(
+    origin: CanonicalOrigin,
+    skills: readonly CatalogSkill[],
+    isUpdate: boolean,
+    isOurs: IsOurs,
+  ): Promise<readonly PinRefusal[]> {
+    const read = await readPins(this.#path);
+    if (typeof read === "string") throw new Error(read);
+    const base = merged(this.#known, read ?? new Map());
+    const { refusals, pins } = this.#compare(origin, skills, base, isUpdate);
+    const next = merged(base, new Map([[origin, new Map(pins.map((pin) => [pinKey(pin), pin]))]]));
+    await writeWhole(this.#path, writeLock(next), isOurs);
+    this.#known = next;
+    for (const pin of pins) {
+      const before = base.get(origin)?.get(pinKey(pin));
+      const instead = before === undefined ? "" : `, instead of ${before.toolSha256} of ${before.pinnedAt}`;
+      this.#options.onPinned(`pinned ${toPublicName(pin)} of ${origin} at ${pin.toolSha256}${instead}`);
+    }
+    return refusals;
+  }
+
+  #compare(origin: CanonicalOrigin, skills: readonly CatalogSkill[], pins: Pins, isUpdate: boolean): Comparison {
+    const { isFrozen, now } = this.#options;
+    const pinnedAt = new Date(now()).toISOString();
+    const ofOrigin = pins.get(origin);
+    const refusals: PinRefusal[] = [];
+    const added: Pin[] = [];
+    for (const { skill } of skills) {
+      const { scope, name, toolSha256, recipe } = skill;
+      const found: Pin = { scope, name, toolSha256, recipeSha256: recipe?.sha256 ?? null, pinnedAt };
+      const pin = ofOrigin?.get(pinKey(found));
+      const difference = pin === undefined ? null : differenceOf(pin, found);
+      if (pin !== undefined && difference === null) continue;
+      if (difference !== null && !isUpdate) {
+        refusals.push({ scope, name, code: "pin_mismatch", message: difference });
+      } else if (isFrozen) {
+        const message = `It is not in the lock file, which is frozen; its tool_sha256 is ${toolSha256}.`;
+        refusals.push({ scope, name, code: "not_pinned", message });
+      } else added.push(found);
+    }
+    return { refusals, pins: added };
+  }
+}
+
+/** A recipe that could not be had, or that is gone, is no change: without it the skill is what it was. */
+function differenceOf(pin: Pin, found: Pin): string | null {
+  const day = pin.pinnedAt;
+  if (pin.toolSha256 !== found.toolSha256) {
+    return `Its tool.js has changed: the lock file has ${pin.toolSha256}, pinned at ${day}, and the origin serves ${found.toolSha256}. If that is wanted, run once with --lock-update.`;
+  }
+  if (found.recipeSha256 === null || pin.recipeSha256 === found.recipeSha256) return null;
+  return `Its SKILL.md has changed: the lock file has ${pin.recipeSha256 ?? "none"}, pinned at ${day}, and the origin serves ${found.recipeSha256}. If that is wanted, run once with --lock-update.`;
+}
+
+function notKept({ scope, name }: Pin, why: string): PinRefusal {
+  return { scope, name, code: "pin_not_kept", message: `It is new or changed, and could not be pinned. ${why}` };
+}
+
+/** What the second says goes before what the first says. */
+function merged(first: Pins, second: Pins): Pins {
+  const pins = new Map(first);
+  for (const [origin, ofOrigin] of second) pins.set(origin, new Map([...(first.get(origin) ?? []), ...ofOrigin]));
+  return pins;
+}
+
+/** `null`: there is no file. A sentence: it is not one of pins. */
+async function readPins(path: string): Promise<Pins | string | null> {
+  let bytes: Uint8Array;
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_LOCK_BYTES) return `It has more than ${MAX_LOCK_BYTES} bytes, the limit.`;
+    bytes = await readFile(path);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    return `It cannot be read (${errorCode(error)}).`;
+  }
+  try {
+    return readLock(decodeUtf8(bytes));
+  } catch {
+    return "It is not valid UTF-8.";
+  }
+}
+
+/** Whoever mistypes a folder is told at once, before anything is refused for it. */
+async function checkFolder(file: string, path: string): Promise<void> {
+  const folder = dirname(path);
+  const found = await stat(folder).catch(() => null);
+  if (found?.isDirectory()) return;
+  throw new CommandError("bad_file", `The lock file ${file} cannot be made: ${folder} is not a folder.`);
+}
+
+/** Through a file beside it, on disk before it takes its place. */
+async function writeWhole(path: string, text: string, isOurs: IsOurs): Promise<void> {
+  const partial = `${path}.${randomUUID()}.partial`;
+  try {
+    const mode = (await stat(path).catch(() => null))?.mode ?? 0o644;
+    const handle = await open(partial, "wx", mode & 0o777);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (!(await isOurs())) throw new Error("Another process took its lock away.");
+    await rename(partial, path);
+  } finally {
+    await rm(partial, { force: true });
+  }
+}

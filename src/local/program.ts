@@ -26,7 +26,7 @@ export async function runSkillgate(args: readonly string[], terminal: Omit<Termi
     exitCode = 1;
   };
   try {
-    await createProgram(withFailure(terminal, fail)).parseAsync(args, { from: "user" });
+    await createProgram(withFailure(terminal, fail), args[0]).parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -44,15 +44,14 @@ function withFailure(terminal: Omit<Terminal, "fail">, fail: () => void): Termin
   return Object.create(terminal, { fail: { value: fail, enumerable: true } }) as Terminal;
 }
 
-function createProgram(terminal: Terminal): Command {
+/** @param first argument: where it is a word and no origin, only a command can be meant, and a similar one is suggested. */
+function createProgram(terminal: Terminal, first = ""): Command {
   const program: Command = addServeOptions(new Command(NAME))
     .description(
       "Serves the skills of static sites over MCP; makes, checks and calls such sites, signs for them, and moves into a gateway.",
     )
     // A subcommand's options are its own, whatever the program's are called.
     .enablePositionalOptions()
-    .argument("[origins...]", "the sites to serve, such as https://publisher.example or http://127.0.0.1:9000")
-    .action((origins: readonly string[], flags: ServeFlags) => serve(program, origins, flags, terminal))
     .version(VERSION, "-v, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addCommand(initCommand(terminal))
@@ -63,6 +62,11 @@ function createProgram(terminal: Terminal): Command {
     .addCommand(attestCommand(terminal))
     .addCommand(memoryCommand(terminal))
     .addCommand(importCommand(terminal));
+  if (!/^[a-z]+$/.test(first)) {
+    program
+      .argument("[origins...]", "the sites to serve, such as https://publisher.example or http://127.0.0.1:9000")
+      .action((origins: readonly string[], flags: ServeFlags) => serve(program, origins, flags, terminal));
+  }
   for (const command of withSubcommands(program)) {
     command
       .exitOverride()
@@ -78,11 +82,6 @@ function createProgram(terminal: Terminal): Command {
 
 async function serve(program: Command, origins: readonly string[], flags: ServeFlags, terminal: Terminal) {
   if (origins.length === 0) program.help({ error: true });
-  const word = origins.find((origin) => /^[a-z-]+$/.test(origin));
-  if (word !== undefined) {
-    const commands = program.commands.map((command) => command.name()).join(", ");
-    throw new CommandError("usage", `"${word}" is neither an origin nor a command; the commands are ${commands}.`);
-  }
   await serveCommand(origins, flags, terminal);
 }
 

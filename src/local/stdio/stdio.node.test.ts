@@ -262,7 +262,6 @@ describe("the command line", () => {
     [["https://a.example", "--require-attestation", "ada"], "bad_reviewer"],
     [["https://a.example", "--lok", "f"], "Did you mean --lock?"],
     [["http://a.example"], "bad_origin"],
-    [["lnit"], "neither an origin nor a command"],
     [[], "Usage: skillgate"],
   ])("%j is refused with 2 and says why", async (args, why) => {
     const { code, stdout, stderr } = await run(args);

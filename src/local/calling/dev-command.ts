@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { Command } from "commander";
 import type { Sandbox } from "../../core/sandbox/sandbox.ts";
 import type { CallReport } from "../../core/serve.ts";
+import { CommandError } from "../command-error.ts";
 import { createNodeSandbox } from "../node-sandbox.ts";
 import { connectTo } from "../origin-connection.ts";
 import { readPort } from "../serve/port-option.ts";
@@ -59,7 +60,13 @@ export function devCommand(terminal: Terminal): Command {
         // What the build before wrote comes back as a change, of which everything has been said.
         const isOwn = paths.every((path) => written.has(path));
         if (!isOwn) interjecting.report(printable(`changed: ${shortened(paths)}`));
-        written = await rebuild(site, sandbox, interjecting);
+        try {
+          written = await rebuild(site, sandbox, interjecting);
+        } catch (error) {
+          // A folder that cannot be written to may be writable at the next change.
+          if (!(error instanceof CommandError)) throw error;
+          interjecting.report(printable(error.message));
+        }
         await caller.refresh();
         if (!isOwn) names = await listTools(caller, interjecting);
       });

@@ -14,29 +14,24 @@ const SHARE = 1 / 20;
 /** Most files that are looked at; a site of more is not watched beyond them. */
 const MAX_FILES = 20_000;
 
-export interface SiteWatch extends AsyncDisposable {
-  /** Settles when the watch ended, with what `onChange` threw. */
-  readonly ended: Promise<void>;
-}
-
 /**
  * Tells of changes to the files of a folder that a server of it would give, in batches: once for what an editor or a build
  * writes at a time. It looks again and again instead of asking the system, whose events differ from one to the next and do
  * not reach mounted folders at all.
  *
- * @param onChange gets the paths, `/`-separated; the next change is told when it has settled.
+ * @param onChange gets the paths, `/`-separated; the next change is told when it has settled. It must not reject.
+ * @returns what ends the watch when it is disposed of.
  */
 export async function watchSite(
   folder: string,
   onChange: (paths: readonly string[]) => Promise<void> | void,
-): Promise<SiteWatch> {
+): Promise<AsyncDisposable> {
   const closing = new AbortController();
   const ended = watch(folder, await glimpse(folder), onChange, closing.signal);
   return {
-    ended,
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: () => {
       closing.abort();
-      await ended.catch(() => {});
+      return ended;
     },
   };
 }

@@ -177,6 +177,20 @@ describe("build", () => {
     );
   });
 
+  it("says which line was meant to list a skill, and lists it", async () => {
+    await put({
+      "skills/a/SKILL.md": recipe("a"),
+      "skills/a/tool.js": tool("a"),
+      "llms.txt": "# T\n\n## Skills\n\n* [a](skills/a/SKILL.md): Does a.\n",
+    });
+    const built = await skillgate("build");
+    expect(built).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("Line 5 of llms.txt links skills/a/SKILL.md"),
+    });
+    expect((await json(INDEX)).skills).toHaveLength(1);
+  });
+
   it("puts a new skill into an empty section and into a file that ends without a newline", async () => {
     await put({ "skills/a/SKILL.md": recipe("a"), "skills/a/tool.js": tool("a"), "llms.txt": "# T\r\n\r\n## SKILLS" });
     expect((await skillgate("build")).code).toBe(0);
@@ -243,6 +257,14 @@ describe("build takes nothing that a gateway would not", () => {
       "a schema that is none",
       { "skills/one/tool.js": tool("one", "inputSchema: { type: 7 }") },
       "skills/one/tool.js: bad_schema",
+    ],
+    [
+      "a tool at an address, where nobody said that it is the site's",
+      {
+        "llms.txt":
+          '## Skills\n- [one](): x <!-- skill: {"tool":"https://me.example/t.js","tool_sha256":"0000000000000000000000000000000000000000000000000000000000000000"} -->',
+      },
+      "outside_origin: The field `tool` leads outside the origin. Where the site is, --origin says.",
     ],
     [
       "a line that cannot be read",

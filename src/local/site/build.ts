@@ -75,7 +75,11 @@ export async function buildSite(options: BuildOptions): Promise<SiteBuild> {
     if (finding.level === "warning" || finding.subject.startsWith("attestation")) {
       const isUnsaid = finding.code === "other_origin" && options.origin === null;
       if (!isUnsaid && !isRepeated) draft.notes.push(`${file}: ${finding.message}`);
-    } else if (!isRepeated) draft.fail(file, finding.code, finding.message);
+    } else if (!isRepeated) {
+      const hint =
+        finding.code === "outside_origin" && options.origin === null ? " Where the site is, --origin says." : "";
+      draft.fail(file, finding.code, finding.message + hint);
+    }
   }
   const { changed, failures, notes } = draft;
   return { changed, failures, notes, skills };

@@ -46,11 +46,21 @@ export async function writeSkillLines(draft: SiteDraft, text: LlmsTxtLines): Pro
   }
   const names = new Set(entries.map(({ name }) => name));
   const added = await unlistedSkills(draft, (name, recipe) => names.has(name) || recipes.has(recipe));
+  for (const { recipe } of added) noteUnreadLines(draft, text, recipe?.url ?? "");
   text.appendSkills(
     added.map(skillLine),
     added.map(({ name }) => `${name}: its line is missing`),
   );
   return [...listed, ...added];
+}
+
+/** Whoever wrote such a line may have meant it to list the skill. */
+function noteUnreadLines(draft: SiteDraft, text: LlmsTxtLines, recipe: string): void {
+  const lines = text.toString().split("\n");
+  const index = lines.findIndex((line) => /^\s*[-*+]\s/.test(line) && line.includes(`${recipe})`));
+  if (index === -1) return;
+  const form = "`- [name](link): description` below the heading `## Skills`";
+  draft.notes.push(`Line ${index + 1} of llms.txt links ${recipe} and is not read as a skill, which is ${form}.`);
 }
 
 function linkOf(entry: SkillLine | ProseLine): string {

@@ -77,7 +77,6 @@ const MENDED_FAULTS = [
 
 /** Known faults without a test of their own here, and why. One that gets its test must leave this list. */
 const NOT_YET: Readonly<Record<string, string>> = {
-  "10.2-lock": "needs the lock file of the local runtime",
   "10.4-T7": "there is no interrupt deadline: gas is set before the first instruction of the prelude",
   "10.4-T37": "there is no such setting: clients are rows, and a setting that is not understood is bad_setting",
   "10.4-33d71a7": "no deadline switches gas off: 10.4-T12B runs with the longest one that may be set",

@@ -81,6 +81,12 @@ function createProgram(terminal: Terminal, first = ""): Command {
 }
 
 async function serve(program: Command, origins: readonly string[], flags: ServeFlags, terminal: Terminal) {
+  if (flags.serve !== undefined) {
+    if (origins.length > 0) throw new CommandError("usage", "The option --serve takes the place of origins.");
+    const { serveFolder } = await import("./stdio/serve-folder.ts");
+    return serveFolder(flags.serve, flags, terminal);
+  }
+  if (flags.port !== undefined) throw new CommandError("usage", "The option --port needs --serve.");
   if (origins.length === 0) program.help({ error: true });
   await serveCommand(origins, flags, terminal);
 }

@@ -7,12 +7,15 @@ import { CommandError } from "../command-error.ts";
 import { PinFile } from "../lock/pin-file.ts";
 import { createNodeSandboxLater } from "../node-sandbox.ts";
 import { connectTo, type OriginConnection, readOrigin } from "../origin-connection.ts";
+import { readPort } from "../serve/port-option.ts";
 import type { Terminal } from "../terminal.ts";
 import { Narration } from "./narration.ts";
 import { keepRefreshing } from "./refreshing.ts";
 import { serveStdio } from "./serve-stdio.ts";
 
 export interface ServeFlags {
+  readonly serve?: string;
+  readonly port?: number;
   readonly refresh?: number;
   readonly lock?: string;
   readonly lockUpdate?: true;
@@ -28,6 +31,11 @@ const MOST_REFRESH_S = 86_400;
 /** What `skillgate <origin>` takes besides the origins. */
 export function addServeOptions(program: Command): Command {
   return program
+    .option(
+      "--serve <dir>",
+      "serve a folder on this machine, in place of an origin, and look at it again when a file changes",
+    )
+    .option("--port <n>", "with --serve: the port; any that is free unless said", readPort)
     .option("--refresh <seconds>", "look at the origins again every so often; SIGHUP does it at once", readSeconds)
     .option("--lock <file>", "pin every skill at first use: refuse it when it changes")
     .option("--lock-update", "with --lock: pin what has changed anew")
@@ -41,7 +49,7 @@ export function addServeOptions(program: Command): Command {
     .option("--verbose", "tell of every fetch and every hash")
     .addHelpText(
       "after",
-      "\nWith origins, serves their skills over MCP on stdin and stdout until stdin ends; progress goes to stderr.\n" +
+      "\nWith origins or a folder, serves their skills over MCP on stdin and stdout until stdin ends; progress goes to stderr.\n" +
         "Exit codes: 0 it ended as asked, 1 something failed, 2 the command line or the lock file is wrong.",
     );
 }
@@ -78,13 +86,7 @@ export async function serveOrigins(
   onRuntime: (runtime: Runtime) => void = () => {},
 ): Promise<void> {
   const { input, output, now } = terminal;
-  const narration = new Narration({
-    report: terminal.report,
-    isJson: flags.jsonLogs ?? false,
-    isColored: terminal.isColored ?? false,
-    isVerbose: flags.verbose ?? false,
-    now,
-  });
+  const narration = narrationOf(flags, terminal);
   const pins = await openPins(flags, terminal, narration);
   const attestations = await requiredAttestations(flags);
   if (input === undefined || output === undefined) throw new Error("This terminal has no streams to serve on.");
@@ -121,6 +123,16 @@ export async function serveOrigins(
   terminal.onHangup?.(() => refreshing.now());
   await server.ended;
   runtime.close();
+}
+
+export function narrationOf(flags: ServeFlags, { report, isColored, now }: Terminal): Narration {
+  return new Narration({
+    report,
+    isJson: flags.jsonLogs ?? false,
+    isColored: isColored ?? false,
+    isVerbose: flags.verbose ?? false,
+    now,
+  });
 }
 
 async function openPins(flags: ServeFlags, { cwd, now }: Terminal, narration: Narration): Promise<PinFile | null> {

@@ -69,6 +69,7 @@ const MENDED_FAULTS = [
   "10.4-8624718",
   "10.4-c29c809",
   "10.4-08abf77",
+  "10.4-b77fe77",
   "10.4-fa5eda3",
   "10.4-555416d",
   "10.4-b283e85",
@@ -80,7 +81,6 @@ const NOT_YET: Readonly<Record<string, string>> = {
   "10.4-T7": "there is no interrupt deadline: gas is set before the first instruction of the prelude",
   "10.4-T37": "there is no such setting: clients are rows, and a setting that is not understood is bad_setting",
   "10.4-33d71a7": "no deadline switches gas off: 10.4-T12B runs with the longest one that may be set",
-  "10.4-b77fe77": "needs the local runtime",
   "10.4-ee6988c": "needs the browser runtime",
 };
 

@@ -1,6 +1,6 @@
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import { Agent, type RequestInit as UndiciRequestInit, fetch as undiciFetch } from "undici";
+import type { RequestInit as UndiciRequestInit } from "undici";
 import { OriginFetchError, type OriginFetcher } from "../core/fetch/origin-fetch.ts";
 import {
   type CanonicalOrigin,
@@ -46,19 +46,42 @@ export function connectTo(
   origin: CanonicalOrigin,
   resolve: ResolveName = systemLookup as ResolveName,
 ): OriginConnection {
-  const agent = new Agent({ connect: { lookup: checkedLookup(origin, resolve) } });
+  if (isLoopbackLiteral(origin)) return { fetch: directFetch, [Symbol.asyncDispose]: async () => {} };
+  let opening: ReturnType<typeof openAgent> | null = null;
   return {
     fetch: async (url, init) => {
+      opening ??= openAgent(checkedLookup(origin, resolve));
+      const { agent, fetch } = await opening;
       try {
-        const request = { ...init, dispatcher: agent } as UndiciRequestInit;
-        return (await undiciFetch(url, request)) as unknown as Response;
+        return (await fetch(url, { ...init, dispatcher: agent } as UndiciRequestInit)) as unknown as Response;
       } catch (error) {
         throw withReason(error);
       }
     },
-    [Symbol.asyncDispose]: () => agent.destroy(),
+    [Symbol.asyncDispose]: async () => {
+      if (opening !== null) await (await opening).agent.destroy();
+    },
   };
 }
+
+/** The library is loaded when the first name is to be looked up: that takes a tenth of a second, which a client waits for. */
+async function openAgent(lookup: LookupFunction) {
+  const { Agent, fetch } = await import("undici");
+  return { agent: new Agent({ connect: { lookup } }), fetch };
+}
+
+/** An address of this machine stands for itself: there is no name that could lead elsewhere. */
+function isLoopbackLiteral(origin: CanonicalOrigin): boolean {
+  return origin.startsWith("http:") && new URL(origin).hostname !== "localhost";
+}
+
+const directFetch: OriginFetcher = async (url, init) => {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    throw withReason(error);
+  }
+};
 
 class AddressRefused extends Error {
   override readonly name = "AddressRefused";

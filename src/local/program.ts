@@ -1,14 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../core/version.ts";
-import { attestCommand } from "./attest/command.ts";
-import { callCommand } from "./calling/call-command.ts";
-import { devCommand } from "./calling/dev-command.ts";
 import { CommandError } from "./command-error.ts";
-import { lintCommand } from "./lint/command.ts";
-import { memoryCommand } from "./memory-build.ts";
-import { importCommand } from "./moving-in/command.ts";
-import { buildCommand } from "./site/build-command.ts";
-import { initCommand } from "./site/init-command.ts";
 import { addServeOptions, type ServeFlags, serveCommand } from "./stdio/command.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
@@ -26,7 +18,10 @@ export async function runSkillgate(args: readonly string[], terminal: Omit<Termi
     exitCode = 1;
   };
   try {
-    await createProgram(withFailure(terminal, fail), args[0]).parseAsync(args, { from: "user" });
+    const own = withFailure(terminal, fail);
+    // A client waits for the first answer; what only the other commands need takes as long to load as all the rest.
+    const commands = isServing(args) ? [] : (await import("./commands.ts")).commandsOf(own);
+    await createProgram(own, commands, args[0]).parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -44,8 +39,17 @@ function withFailure(terminal: Omit<Terminal, "fail">, fail: () => void): Termin
   return Object.create(terminal, { fail: { value: fail, enumerable: true } }) as Terminal;
 }
 
+/** Whether the arguments are certain to be origins to serve, and no command. */
+function isServing(args: readonly string[]): boolean {
+  const [first = ""] = args;
+  const isAskedForHelp = args.some((arg) => arg === "--help" || arg === "-h");
+  return !WORD.test(first) && !isAskedForHelp && args.some((arg) => /^https?:\/\//i.test(arg));
+}
+
+const WORD = /^[a-z]+$/;
+
 /** @param first argument: where it is a word and no origin, only a command can be meant, and a similar one is suggested. */
-function createProgram(terminal: Terminal, first = ""): Command {
+function createProgram(terminal: Terminal, commands: readonly Command[], first = ""): Command {
   const program: Command = addServeOptions(new Command(NAME))
     .description(
       "Serves the skills of static sites over MCP; makes, checks and calls such sites, signs for them, and moves into a gateway.",
@@ -53,16 +57,9 @@ function createProgram(terminal: Terminal, first = ""): Command {
     // A subcommand's options are its own, whatever the program's are called.
     .enablePositionalOptions()
     .version(VERSION, "-v, --version", "print the version")
-    .helpOption("-h, --help", "print help")
-    .addCommand(initCommand(terminal))
-    .addCommand(buildCommand(terminal))
-    .addCommand(devCommand(terminal))
-    .addCommand(callCommand(terminal))
-    .addCommand(lintCommand(terminal))
-    .addCommand(attestCommand(terminal))
-    .addCommand(memoryCommand(terminal))
-    .addCommand(importCommand(terminal));
-  if (!/^[a-z]+$/.test(first)) {
+    .helpOption("-h, --help", "print help");
+  for (const command of commands) program.addCommand(command);
+  if (!WORD.test(first)) {
     program
       .argument("[origins...]", "the sites to serve, such as https://publisher.example or http://127.0.0.1:9000")
       .action((origins: readonly string[], flags: ServeFlags) => serve(program, origins, flags, terminal));

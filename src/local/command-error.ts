@@ -15,6 +15,7 @@ export type CommandErrorCode =
   | "discovery_failed"
   | "no_skills"
   | "no_token"
+  | "unknown_site"
   | "port_taken"
   | "gateway_unreachable"
   | "gateway_refused";
@@ -32,6 +33,7 @@ const USAGE: ReadonlySet<CommandErrorCode> = new Set([
   "key_exposed",
   "unknown_skill",
   "no_token",
+  "unknown_site",
   "port_taken",
 ]);
 

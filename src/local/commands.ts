@@ -5,6 +5,7 @@ import { devCommand } from "./calling/dev-command.ts";
 import { lintCommand } from "./lint/command.ts";
 import { memoryCommand } from "./memory-build.ts";
 import { importCommand } from "./moving-in/command.ts";
+import { publishCommand } from "./publish/publish-command.ts";
 import { buildCommand } from "./site/build-command.ts";
 import { initCommand } from "./site/init-command.ts";
 import type { Terminal } from "./terminal.ts";
@@ -19,6 +20,7 @@ export function commandsOf(terminal: Terminal): readonly Command[] {
     lintCommand(terminal),
     attestCommand(terminal),
     memoryCommand(terminal),
+    publishCommand(terminal),
     importCommand(terminal),
   ];
 }

@@ -35,14 +35,28 @@ export class GatewayApi {
   }
 
   /** @throws {CommandError} `gateway_unreachable`, `gateway_refused` with the gateway's own code and sentence. */
-  async post(path: string, body: Json): Promise<Json> {
+  get(path: string): Promise<Json> {
+    return this.#ask("GET", path);
+  }
+
+  /** @throws {CommandError} as {@link get}. */
+  post(path: string, body: Json): Promise<Json> {
+    return this.#ask("POST", path, "application/json", JSON.stringify(body));
+  }
+
+  /** Sends bytes as they are. @throws {CommandError} as {@link get}. */
+  upload(path: string, bytes: Uint8Array): Promise<Json> {
+    return this.#ask("POST", path, "application/octet-stream", bytes as Uint8Array<ArrayBuffer>);
+  }
+
+  async #ask(method: string, path: string, type?: string, body?: string | Uint8Array<ArrayBuffer>): Promise<Json> {
     let response: Response;
     let text: string;
     try {
       response = await fetch(`${this.#base}${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
+        method,
+        headers: { authorization: `Bearer ${this.#token}`, ...(type === undefined ? {} : { "content-type": type }) },
+        ...(body === undefined ? {} : { body }),
         redirect: "error",
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
@@ -55,7 +69,8 @@ export class GatewayApi {
     if (response.ok && answer !== undefined) return answer;
     const problem = PROBLEM.safeParse(answer);
     const why = problem.success ? `${problem.data.code}: ${problem.data.detail ?? ""}` : "no reason that can be read";
-    throw new CommandError("gateway_refused", `The gateway answered ${response.status} to POST ${path}: ${why}`);
+    const shown = path.replace(/\?.*/, "");
+    throw new CommandError("gateway_refused", `The gateway answered ${response.status} to ${method} ${shown}: ${why}`);
   }
 }
 

@@ -1,0 +1,228 @@
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { basename, dirname, posix } from "node:path";
+import { fileMediaType } from "../../core/agent-skills/media-types.ts";
+import { ATTESTATIONS_PATH } from "../../core/agent-skills/place.ts";
+import { ArchiveError, archiveLimits } from "../../core/archive/archive.ts";
+import { packArchive } from "../../core/archive/pack.ts";
+import { decodeUtf8 } from "../../core/integrity.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { parseLlmsTxt } from "../../core/llmstxt/parse.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { CommandError } from "../command-error.ts";
+import type { SiteFiles } from "../serve/site-files.ts";
+import { isPublic } from "../serve/site-path.ts";
+import { SiteDraft } from "../site/site-draft.ts";
+import { type PublicationSettings, readSettings, SETTINGS_FILE } from "./publication-settings.ts";
+
+/** A folder as the gateway's admin API takes it: the publication names bytes by digest. */
+export interface FolderPublication {
+  readonly publication: JsonObject;
+  readonly blobs: ReadonlyMap<string, Uint8Array>;
+  /** What of the folder is not published, and why, a sentence each. */
+  readonly notes: readonly string[];
+}
+
+const ARCHIVE = /\.(?:zip|tar\.gz|tgz)$/i;
+const NOWHERE = "https://site.example" as CanonicalOrigin;
+const OCTETS = "application/octet-stream";
+
+/**
+ * Reads a site's folder: its skills from `llms.txt`, with their scripts and recipes, its memories, and every other file that a program may
+ * want to read. `index.json` and `llms.txt` themselves are made by the gateway.
+ *
+ * @throws {CommandError} `bad_file`.
+ */
+export async function readPublication(site: SiteFiles): Promise<FolderPublication> {
+  return new Reading(site, await readSettings(site)).read();
+}
+
+/** A skill's line, executable or not. */
+interface Line {
+  readonly name: string;
+  readonly scope: string | null;
+  readonly description: string;
+  readonly version: string | null;
+  readonly link: string;
+  readonly tool: string | null;
+}
+
+class Reading {
+  readonly #site: SiteFiles;
+  readonly #draft: SiteDraft;
+  readonly #settings: PublicationSettings;
+  readonly #blobs = new Map<string, Uint8Array>();
+  readonly #notes: string[] = [];
+  /** Files that are published as something. */
+  readonly #used = new Set(["llms.txt", SETTINGS_FILE, ".well-known/agent-skills/index.json"]);
+  readonly #names = new Set<string>();
+
+  constructor(site: SiteFiles, settings: PublicationSettings) {
+    this.#site = site;
+    this.#draft = new SiteDraft(site, NOWHERE);
+    this.#settings = settings;
+  }
+
+  async read(): Promise<FolderPublication> {
+    const text = decode(await this.#required("llms.txt"), "llms.txt");
+    const parsed = parseLlmsTxt(text);
+    const lines: readonly Line[] = [
+      ...parsed.skills.map(({ recipeUrl, ...line }) => ({ ...line, link: recipeUrl })),
+      ...parsed.prose.map(({ url, ...line }) => ({ ...line, scope: null, version: null, link: url, tool: null })),
+    ];
+    const skills: JsonObject[] = [];
+    for (const line of lines) {
+      const skill = await this.#skill(line);
+      if (skill !== null) skills.push(skill);
+    }
+    const memories: JsonObject[] = [];
+    for (const { snapshot, scope, supported } of parsed.memories) {
+      if (supported)
+        memories.push({ ...(await this.#stored(this.#locate(snapshot))), ...(scope === null ? {} : { scope }) });
+    }
+    const listings: JsonObject[] = [];
+    for (const { name, skills: listed } of this.#settings.listings) {
+      const entries: Json[] = [];
+      for (const { file, ...entry } of listed) {
+        entries.push({ ...entry, type: typeOf(file), ...(await this.#stored(file)) } as JsonObject);
+      }
+      listings.push({ name, skills: entries });
+    }
+    const { title, description } = readHead(text, basename(this.#site.folder));
+    const publication = { title, description, skills, listings, memories, files: await this.#otherFiles() };
+    return { publication, blobs: this.#blobs, notes: this.#notes };
+  }
+
+  async #skill(line: Line): Promise<JsonObject | null> {
+    const { name, link, tool, scope, version } = line;
+    const { visibility, pack = false, limits } = this.#settings.skills[name] ?? {};
+    const isElsewhere = /^[a-z][a-z0-9+.-]*:/i.test(link);
+    if (link === "" || (tool === null && !/\.md$/i.test(link) && !ARCHIVE.test(link))) {
+      this.#notes.push(
+        `The line of ${name} links no SKILL.md and no archive, so it is no skill that can be published.`,
+      );
+      return null;
+    }
+    const artifact = isElsewhere
+      ? { url: link }
+      : pack
+        ? await this.#packed(link, name, tool)
+        : await this.#stored(this.#locate(link));
+    const script = tool === null ? null : { ...(await this.#stored(this.#locate(tool))), name };
+    return {
+      name: this.#manifestName(line),
+      type: pack ? "archive" : typeOf(link),
+      description: line.description,
+      ...artifact,
+      ...(visibility === undefined ? {} : { visibility }),
+      ...(limits === undefined ? {} : { limits }),
+      ...(version === null ? {} : { version }),
+      ...(scope === null ? {} : { scope }),
+      ...(script === null ? {} : { tool: script }),
+    };
+  }
+
+  /** Agent Skills knows no underscores, and no scopes. */
+  #manifestName({ name, scope }: Line): string {
+    const own = asName(name);
+    const found = this.#names.has(own) && scope !== null ? asName(`${scope}-${name}`) : own;
+    this.#names.add(found);
+    return found;
+  }
+
+  /** The folder of a `SKILL.md` as a canonical archive, its script left out. */
+  async #packed(link: string, name: string, tool: string | null): Promise<JsonObject> {
+    const folder = dirname(this.#locate(link));
+    const script = tool === null ? null : this.#locate(tool);
+    const files: { path: string; bytes: Uint8Array }[] = [];
+    for (const path of await this.#list(folder)) {
+      if (path === script) continue;
+      files.push({ path: posix.relative(folder, path), bytes: await this.#required(path) });
+      this.#used.add(path);
+    }
+    try {
+      const bytes = await packArchive(files, archiveLimits({}));
+      return { url: `/skills/${asName(name)}.tar.gz`, sha256: this.#keep(bytes) };
+    } catch (error) {
+      if (error instanceof ArchiveError)
+        throw new CommandError("bad_file", `The folder ${folder} cannot be packed: ${error.message}`);
+      throw error;
+    }
+  }
+
+  /** Whatever else lies there and is data. Pages stay with the host that serves them. */
+  async #otherFiles(): Promise<Json[]> {
+    const files: Json[] = [];
+    for (const path of await this.#list("")) {
+      const isOwn = path.startsWith(".well-known/agent-skills/") && `/${path}` !== ATTESTATIONS_PATH;
+      if (this.#used.has(path) || isOwn || fileMediaType(path) === OCTETS) continue;
+      files.push(await this.#stored(path));
+    }
+    return files;
+  }
+
+  async #stored(path: string): Promise<JsonObject> {
+    const bytes = await this.#required(path);
+    this.#used.add(path);
+    return { url: `/${path.split("/").map(encodeURIComponent).join("/")}`, sha256: this.#keep(bytes) };
+  }
+
+  #keep(bytes: Uint8Array): string {
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    this.#blobs.set(sha256, bytes);
+    return sha256;
+  }
+
+  #locate(path: string): string {
+    const file = this.#draft.locate(path);
+    if (file === null) throw new CommandError("bad_file", `In llms.txt, ${path} is no file of the site.`);
+    return file;
+  }
+
+  async #required(path: string): Promise<Uint8Array> {
+    const reading = await this.#site.read(path.split("/"));
+    if (!reading.ok) throw new CommandError("bad_file", reading.message);
+    return reading.bytes;
+  }
+
+  /** The files below a folder that a static host would serve, by path. */
+  async #list(folder: string): Promise<string[]> {
+    const found: string[] = [];
+    const visit = async (path: string): Promise<void> => {
+      for (const entry of await readdir(posix.join(this.#site.folder, path), { withFileTypes: true })) {
+        const inner = path === "" ? entry.name : `${path}/${entry.name}`;
+        if (!isPublic(inner.split("/")) || entry.name === "node_modules") continue;
+        if (entry.isDirectory()) await visit(inner);
+        else if (entry.isFile()) found.push(inner);
+      }
+    };
+    await visit(folder === "." ? "" : folder);
+    return found.sort();
+  }
+}
+
+function typeOf(path: string): "archive" | "skill-md" {
+  return ARCHIVE.test(path) ? "archive" : "skill-md";
+}
+
+function asName(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+}
+
+/** The first heading and the quotation of an `llms.txt`. */
+function readHead(text: string, fallback: string): { readonly title: string; readonly description: string } {
+  const title = /^#[ \t]+(.+?)[ \t]*\r?$/m.exec(text)?.[1] ?? fallback;
+  const description = /^>[ \t]*(.+?)[ \t]*\r?$/m.exec(text)?.[1] ?? "";
+  return { title: title.slice(0, 100), description: description.slice(0, 1_024) };
+}
+
+function decode(bytes: Uint8Array, file: string): string {
+  try {
+    return decodeUtf8(bytes);
+  } catch {
+    throw new CommandError("bad_file", `The file ${file} is not valid UTF-8.`);
+  }
+}

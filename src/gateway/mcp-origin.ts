@@ -27,10 +27,15 @@ export function originOfRequest(url: string, settings: Settings): CanonicalOrigi
 
 /** What may be an origin on this gateway; its own hosts, the one of the request included, never are, but the sites on its public ones. */
 export function originRules(settings: Settings, requestUrl: URL): OriginRules {
-  const { allowLoopbackOrigins, publicHosts, adminHost } = settings;
+  const rules = settledRules(settings);
+  return { ...rules, ownHosts: [...rules.ownHosts, requestUrl.host] };
+}
+
+/** As {@link originRules}, where there is no request. */
+export function settledRules({ allowLoopbackOrigins, publicHosts, adminHost }: Settings): OriginRules {
   return {
     allowLoopbackHttp: allowLoopbackOrigins,
-    ownHosts: [...publicHosts, requestUrl.host],
+    ownHosts: publicHosts,
     sitesOn: publicHosts.filter((host) => host !== adminHost),
   };
 }

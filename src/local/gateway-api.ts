@@ -69,8 +69,7 @@ export class GatewayApi {
     if (response.ok && answer !== undefined) return answer;
     const problem = PROBLEM.safeParse(answer);
     const why = problem.success ? `${problem.data.code}: ${problem.data.detail ?? ""}` : "no reason that can be read";
-    const shown = path.replace(/\?.*/, "");
-    throw new CommandError("gateway_refused", `The gateway answered ${response.status} to ${method} ${shown}: ${why}`);
+    throw new CommandError("gateway_refused", `The gateway answered ${response.status} to ${method} ${path}: ${why}`);
   }
 }
 

@@ -1,8 +1,12 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AdminClient } from "../../src/dev/stack/admin-client.ts";
+import { onboardOrigin } from "../../src/dev/stack/onboarding.ts";
 import { ROOT } from "../../src/dev/stack/paths.ts";
 import { type Stack, startStack } from "../../src/dev/stack.ts";
+import { run } from "../../src/local/fixture/running.ts";
 
 interface ToolAnswer {
   content: { type: string; text: string }[];
@@ -192,6 +196,34 @@ describe("hostile", () => {
     for (let i = 0; i < 3; i++) {
       expect((await call(hostile, "global_counter")).structuredContent).toEqual({ result: 1 });
     }
+  });
+});
+
+describe("a site that the gateway hosts", () => {
+  const publish = (...args: string[]) =>
+    run(["publish", "publishers/demo/public", "--gateway", stack.url, "--site", "demo", ...args], {
+      cwd: ROOT,
+      env: { SKILLGATE_ADMIN_TOKEN: stack.adminToken },
+    });
+
+  it("is published from a folder, goes on where it was, and is a publisher like any other", async () => {
+    expect((await publish()).stderr).toContain("unknown_site");
+    const first = await publish("--create", "--note", "First.");
+    expect(first.stderr).toContain("Published version 1 of demo.");
+    expect((await publish()).stderr).toMatch(/Uploaded 0 of \d+ files/);
+
+    const base = `${stack.url}/s/demo`;
+    const manifest = await (await fetch(`${base}/.well-known/agent-skills/index.json`)).json();
+    const { skills } = manifest as { skills: { url: string; digest: string }[] };
+    expect(skills.length).toBeGreaterThan(0);
+    for (const { url, digest } of skills) {
+      const bytes = new Uint8Array(await (await fetch(url)).arrayBuffer());
+      expect(`sha256:${createHash("sha256").update(bytes).digest("hex")}`).toBe(digest);
+    }
+    const { probe } = await onboardOrigin(new AdminClient(stack.url, stack.adminToken), base);
+    expect(probe.rejected).toEqual([]);
+    expect(await listed(base)).toEqual(await listed(stack.origins.demo));
+    expect((await call(base, "sum_numbers", { a: 40, b: 2 })).structuredContent).toEqual({ result: 42 });
   });
 });
 

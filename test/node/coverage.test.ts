@@ -76,8 +76,29 @@ const MENDED_FAULTS = [
   "10.4-2732ed5",
 ];
 
+/** What Agent Skills v0.2.0 publishing must do: its behaviours, and faults that another implementation had. */
+const PUBLISHING = [
+  ...numbered("skills-8.", 1, 29),
+  ...numbered("skills-8.", 36, 50),
+  "skills-R1",
+  ...numbered("skills-R", 3, 5),
+  ...numbered("skills-R", 7, 15),
+  ...numbered("skills-R", 17, 29),
+];
+
+function numbered(prefix: string, first: number, last: number): string[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => `${prefix}${first + index}`);
+}
+
 /** Known faults without a test of their own here, and why. One that gets its test must leave this list. */
 const NOT_YET: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    [...numbered("skills-8.", 30, 35), "skills-R2", "skills-R6", "skills-R16", "skills-R30"].map((id) => [
+      id,
+      "needs the skills of a site over MCP",
+    ]),
+  ),
+  "skills-8.51": "is about a document of another gateway's own; see the deviations in ARCHITECTURE.md",
   "10.4-T7": "there is no interrupt deadline: gas is set before the first instruction of the prelude",
   "10.4-T37": "there is no such setting: clients are rows, and a setting that is not understood is bad_setting",
   "10.4-33d71a7": "no deadline switches gas off: 10.4-T12B runs with the longest one that may be set",
@@ -159,6 +180,8 @@ describe("every known fault is a test that begins with its id", () => {
 });
 
 it.each(MENDED_FAULTS)("the mended fault %s has a test", (id) => expect(mentioned(id)).toBe(true));
+
+it.each(PUBLISHING)("the behaviour %s of publishing has a test", (id) => expect(mentioned(id)).toBe(true));
 
 it.each(Object.entries(NOT_YET))("%s has no test yet: %s", (id) => expect(mentioned(id)).toBe(false));
 

@@ -138,7 +138,7 @@ describe("a SKILL.md", () => {
     expect(codes(await check(utf8("# Deploy\n")))).toEqual(["no_frontmatter"]);
     expect(codes(await check(skillMd("other")))).toEqual(["name_differs"]);
     expect(codes(await check(skillMd("deploy-via-pr", "Something else.")))).toEqual(["description_differs"]);
-    expect(codes(await check(utf8("---\nname: [\n---\n")))).toEqual(["bad_frontmatter"]);
+    expect(codes(await check(utf8("---\nlicense: MIT\n---\n")))).toEqual(["name_differs", "no_description"]);
     expect(codes(await check(utf8("---\nname: deploy-via-pr\n---\n")))).toEqual(["no_description"]);
     expect(codes(await check(new Uint8Array([0xef, 0xbb, 0xbf, ...skillMd()])))).toEqual(["byte_order_mark"]);
   });
@@ -146,6 +146,17 @@ describe("a SKILL.md", () => {
   it("[skills-R21] may have CRLF, and a rule of its frontmatter may hold three dashes", async () => {
     const text = new TextDecoder().decode(skillMd()).replaceAll("\n", "\r\n");
     expect(codes(await check(utf8(text)))).toEqual([]);
+  });
+
+  it("may be written in any YAML: what is not read is not judged", async () => {
+    const heads = [
+      "name: \"deploy-via-pr\"\ndescription: 'Open a PR to deploy a config change.'",
+      "name: deploy-via-pr\ndescription: >-\n  Open a PR\n  to deploy a config change.",
+      "name: deploy-via-pr\ndescription: Open a PR\n  to deploy a config change.",
+      '{"name": "deploy-via-pr", "description": "x"}',
+      "name: deploy-via-pr # the entry's\ndescription: &d Open",
+    ];
+    for (const head of heads) expect(codes(await check(utf8(`---\n${head}\n---\n`))), head).toEqual([]);
   });
 
   it("[skills-R21] that is no UTF-8 is refused", async () => {

@@ -1,5 +1,5 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { forgetSiteHosts } from "../publishing/site-directory.ts";
+import { forgetSiteDirectory } from "../publishing/site-directory.ts";
 import { isCreatedKey } from "../registry/page.ts";
 import { listMismatches } from "../registry/site-blobs.ts";
 import { createSite, getSite, listSites, updateSite } from "../registry/sites.ts";
@@ -95,7 +95,7 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
     refuseOwnHosts(c, hosts);
     const settings = { hosts, authenticatedMeans, entriesAlias, artifactUrls, graceS };
     const answer = await created(c, (acting) => createSite(c.get("registry"), acting, name, settings), showSite);
-    forgetSiteHosts();
+    forgetSiteDirectory();
     return answer;
   });
   app.openapi(list, async (c) => {
@@ -118,7 +118,7 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
       (acting) => updateSite(registry, acting, id, change),
       showSite,
     );
-    forgetSiteHosts();
+    forgetSiteDirectory();
     return answer;
   });
   app.openapi(mismatches, async (c) => {

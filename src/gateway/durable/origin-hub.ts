@@ -9,6 +9,7 @@ import { type CanonicalOrigin, OriginError, parseOrigin } from "../../core/origi
 import { type Env, readSettings, type Settings } from "../env.ts";
 import { publishLive } from "../live/live-feed.ts";
 import { LruCache } from "../lru.ts";
+import { settledRules } from "../mcp-origin.ts";
 import { type InspectedRelease, inspectRelease } from "../releases/inspection.ts";
 import {
   type PackedRelease,
@@ -473,7 +474,7 @@ async function discoverNow(
 
 /** The last gate before the network: whoever called, an address that must not be fetched is not fetched. */
 function checked(origin: string, settings: Settings): CanonicalOrigin {
-  return parseOrigin(origin, { allowLoopbackHttp: settings.allowLoopbackOrigins, ownHosts: settings.publicHosts });
+  return parseOrigin(origin, settledRules(settings));
 }
 
 function toFailure(error: unknown): HubFailure {

@@ -1,7 +1,7 @@
 import type { ArtifactType } from "../../core/agent-skills/publication.ts";
 import { PUBLICATION_LIMITS } from "../../core/agent-skills/publication.ts";
 import { PublicationError } from "../../core/agent-skills/publication-error.ts";
-import { fetchInsideOrigin, OriginFetchError } from "../../core/fetch/origin-fetch.ts";
+import { fetchInsideOrigin, OriginFetchError, type OriginFetcher } from "../../core/fetch/origin-fetch.ts";
 import { IntegrityError, readBounded } from "../../core/integrity.ts";
 import { OriginError, type OriginRules, parseOrigin } from "../../core/origin.ts";
 
@@ -19,11 +19,12 @@ export async function fetchExternalArtifact(
   type: ArtifactType,
   field: string,
   rules: OriginRules,
+  fetcher: OriginFetcher,
 ): Promise<Uint8Array> {
   const maxBytes = type === "skill-md" ? PUBLICATION_LIMITS.skillMdBytes : PUBLICATION_LIMITS.archiveBytes;
   try {
     const origin = parseOrigin(new URL(url).origin, rules);
-    const request = { fetch, origin, url: new URL(url), redirects: MAX_REDIRECTS, timeoutMs: TIMEOUT_MS };
+    const request = { fetch: fetcher, origin, url: new URL(url), redirects: MAX_REDIRECTS, timeoutMs: TIMEOUT_MS };
     return await fetchInsideOrigin({ ...request, cache: "no-store" }, async (response, signal) => {
       if (!response.ok) {
         throw new PublicationError(

@@ -5,7 +5,7 @@ import { forgetPolicy } from "../auth/policy.ts";
 import type { Env } from "../env.ts";
 import worker from "../worker.ts";
 import { forgetSites } from "./read-site.ts";
-import { forgetSiteHosts } from "./site-directory.ts";
+import { forgetSiteDirectory } from "./site-directory.ts";
 
 // Shared by the tests of hosted sites: the whole Worker with real D1, R2 and Durable Objects, and the admin API that publishes.
 
@@ -23,7 +23,7 @@ export interface TestSite {
 /** A site of its own name and host, with nothing published. */
 export async function newSite(settings: object = {}): Promise<TestSite> {
   forgetSites();
-  forgetSiteHosts();
+  forgetSiteDirectory();
   forgetPolicy();
   const name = `site-${crypto.randomUUID().slice(0, 8)}`;
   const host = `${name}.example`;

@@ -9,7 +9,7 @@ import { type GatewayContext, type GatewayMiddleware, moment } from "../request-
 import { answerSite, noSuchSite, type SiteAnswer } from "./answer-site.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { readSite, type SiteName } from "./read-site.ts";
-import { SERVING_MAX_AGE_MS, siteHostsOf } from "./site-directory.ts";
+import { SERVING_MAX_AGE_MS, siteDirectoryOf } from "./site-directory.ts";
 
 /** Where sites lie on the gateway's own hosts, each under its name. */
 export const SITES_PATH = "/s/";
@@ -18,8 +18,9 @@ export const SITES_PATH = "/s/";
 export const hostedByHost: GatewayMiddleware = async (c, next) => {
   const { host, pathname, origin } = new URL(c.req.url);
   const { publicHosts, adminHost } = c.get("settings");
-  const isOwn = host === adminHost || publicHosts.includes(host);
-  if (isOwn || !(await siteHostsOf(c.env, SERVING_MAX_AGE_MS, Date.now())).has(host)) return next();
+  if (host === adminHost || publicHosts.includes(host)) return next();
+  const directory = await siteDirectoryOf(c.env, SERVING_MAX_AGE_MS, Date.now());
+  if (!directory?.hosts.has(host)) return next();
   return answerHosted(c, { host }, pathname, origin);
 };
 
@@ -29,6 +30,8 @@ export const hostedByPath: GatewayMiddleware = async (c) => {
   const [, name, path] = /^\/s\/([a-z0-9-]{1,64})(\/.*)$/.exec(pathname) ?? [];
   if (host === c.get("settings").adminHost || name === undefined || path === undefined)
     throw new GatewayError("not_found");
+  const directory = await siteDirectoryOf(c.env, SERVING_MAX_AGE_MS, Date.now());
+  if (directory?.names.has(name) === false) return send(c, noSuchSite());
   return answerHosted(c, { name }, path, `${origin}${SITES_PATH}${name}`);
 };
 

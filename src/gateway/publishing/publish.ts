@@ -14,6 +14,7 @@ import type { Env } from "../env.ts";
 import type { Registry } from "../registry/database.ts";
 import { claimBlobs } from "../registry/site-blobs.ts";
 import { MAX_CONTENT_CHARS } from "../registry/sites.ts";
+import { publisherFetch } from "../releases/publisher-fetch.ts";
 import { fetchExternalArtifact } from "./external-artifact.ts";
 import { readSiteBytes } from "./site-bucket.ts";
 
@@ -97,7 +98,7 @@ async function checkSkill(
 ): Promise<{ readonly skill: PublishedSkill; readonly warnings: readonly PublicationWarning[] }> {
   const bytes =
     place.kind === "external"
-      ? await fetchExternalArtifact(place.url, entry.type, field, rules)
+      ? await fetchExternalArtifact(place.url, entry.type, field, rules, publisherFetch(env))
       : await storedBytes(env, siteId, entry.sha256 ?? "", field);
   const sha256 = await sha256Hex(bytes);
   if (entry.sha256 !== null && entry.sha256 !== sha256) {

@@ -282,8 +282,12 @@ describe("bytes that were replaced", () => {
     expect((await call("POST", `/sites/${site.id}/blobs/missing`, { digests: [stray] })).body.missing).toEqual([stray]);
   });
 
-  it("go with their version when 20 others have come", async () => {
-    for (let count = 0; count < 22; count += 1) await publish(site, { title: `${count}` });
+  it("go with their version when 20 others have come and its grace period is over", async () => {
+    await publish(site, await version("one"));
+    for (let count = 0; count < 20; count += 1) await publish(site, { title: `${count}` });
+    expect((await call("GET", `/sites/${site.id}/versions/1`)).status).toBe(200);
+    await call("PATCH", `/sites/${site.id}`, { graceS: 0 });
+    await publish(site, { title: "last" });
     const { items } = (await call("GET", `/sites/${site.id}/versions`)).body;
     expect([items.length, items[0].version, items.at(-1).version]).toEqual([20, 22, 3]);
   });

@@ -3,7 +3,7 @@ import type { Env, Settings } from "../env.ts";
 import { answerSite, noSuchSite, type SiteAnswer } from "./answer-site.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { readSite, type SiteName } from "./read-site.ts";
-import { FETCHING_MAX_AGE_MS, siteHostsOf } from "./site-directory.ts";
+import { FETCHING_MAX_AGE_MS, siteDirectoryOf } from "./site-directory.ts";
 
 /** The site that an address belongs to. */
 interface HostedAddress {
@@ -53,6 +53,6 @@ async function hostedAddress(env: Env, settings: Settings, url: URL, now: number
     if (name === undefined || path === undefined) throw new Error("The gateway does not fetch from itself.");
     return { name: { name }, path, base: `${url.origin}/s/${name}` };
   }
-  const hosts = await siteHostsOf(env, FETCHING_MAX_AGE_MS, now);
-  return hosts.has(url.host) ? { name: { host: url.host }, path: url.pathname, base: url.origin } : null;
+  const directory = await siteDirectoryOf(env, FETCHING_MAX_AGE_MS, now);
+  return directory?.hosts.has(url.host) ? { name: { host: url.host }, path: url.pathname, base: url.origin } : null;
 }

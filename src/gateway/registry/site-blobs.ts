@@ -35,13 +35,7 @@ export async function claimBlobs(
   const rows = await registry
     .update(siteBlobs)
     .set({ storedAt: now })
-    .where(
-      and(
-        eq(siteBlobs.siteId, siteId),
-        inArray(siteBlobs.sha256, valuesOf(hashes)),
-        lt(siteBlobs.mismatches, QUARANTINE_MISMATCHES),
-      ),
-    )
+    .where(and(eq(siteBlobs.siteId, siteId), inArray(siteBlobs.sha256, valuesOf(hashes)), eq(siteBlobs.mismatches, 0)))
     .returning({ sha256: siteBlobs.sha256, bytes: siteBlobs.bytes });
   return new Map(rows.map(({ sha256, bytes }) => [sha256, bytes]));
 }

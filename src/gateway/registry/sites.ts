@@ -10,7 +10,9 @@ import { type CreatedKey, holds, isAfter, type Page, type PageRequest, toPage } 
 import { siteHosts, sites, siteVersions } from "./schema.ts";
 
 /** Versions of a site that are kept, the current one included. */
-export const KEPT_SITE_VERSIONS = 20;
+const KEPT_VERSIONS = 20;
+/** … and those that were replaced less than the grace period ago, up to so many. */
+const KEPT_IN_GRACE = 100;
 /** Characters of a version's JSON: D1 caps a row at 2 MB. */
 export const MAX_CONTENT_CHARS = 1_500_000;
 
@@ -139,7 +141,7 @@ export interface PublishedVersion extends SiteVersion {
 
 /**
  * Publishes: writes a version and makes it the current one in one batch, so that every request sees the one before or this one whole.
- * Older ones beyond {@link KEPT_SITE_VERSIONS} are forgotten.
+ * Older ones beyond {@link KEPT_VERSIONS} are forgotten when their grace period is over.
  *
  * @throws RegistryError `not_found`, `version_changed`.
  */
@@ -179,7 +181,8 @@ export function publishVersion(
             and(
               eq(siteVersions.siteId, id),
               isNotNull(siteVersions.retiredAt),
-              sql`${siteVersions.version} <= ${row.version - KEPT_SITE_VERSIONS}`,
+              sql`${siteVersions.version} <= ${row.version - KEPT_VERSIONS}`,
+              sql`(${siteVersions.retiredAt} <= ${acting.now - site.graceS * 1_000} OR ${siteVersions.version} <= ${row.version - KEPT_IN_GRACE})`,
             ),
           ),
       ],

@@ -1,0 +1,121 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { run } from "../fixture/running.ts";
+
+const RECIPE = "---\nname: ask_docs\ndescription: Asks.\n---\n";
+const TOOL = "registerTool({ name: 'ask_docs', handler: () => 1 });";
+const LLMS = `# Handbook
+
+> Everything about it.
+
+<!-- skills-memory: {"snapshot":"/memory.json","snapshot_sha256":"x","format":"minimemory-okf-v1"} -->
+
+## Skills
+
+- [ask_docs](skills/ask/SKILL.md): Asks. <!-- skill: {"version":"1.0.0","tool":"/skills/ask/tool.js","tool_sha256":"stale","scope":"docs"} -->
+- [deploy](skills/deploy/SKILL.md): Deploys.
+- [about](about.html): A page.
+`;
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "skillgate-publish-"));
+  await write("llms.txt", LLMS);
+  await write("skills/ask/SKILL.md", RECIPE);
+  await write("skills/ask/tool.js", TOOL);
+  await write("skills/deploy/SKILL.md", "# Deploy");
+  await write("skills/deploy/references/a.md", "a");
+  await write("memory.json", "[]");
+  await write("data/facts.json", "{}");
+  await write("about.html", "<p>");
+  await write(".env", "SECRET=1");
+  await write(".well-known/agent-skills/index.json", "{}");
+  await write(".well-known/agent-skills/attestations.json", "[]");
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function write(path: string, content: string): Promise<void> {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), content);
+}
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+async function publication() {
+  const { stdout, stderr } = await run(["publish", folder, "--dry-run"]);
+  return { read: JSON.parse(stdout), stderr };
+}
+
+it("reads skills, scripts, memories and data of a folder, and hashes what is there", async () => {
+  const { read, stderr } = await publication();
+  expect(read).toEqual({
+    title: "Handbook",
+    description: "Everything about it.",
+    skills: [
+      {
+        ...{
+          name: "ask-docs",
+          type: "skill-md",
+          description: "Asks.",
+          url: "/skills/ask/SKILL.md",
+          sha256: sha256(RECIPE),
+        },
+        ...{ version: "1.0.0", scope: "docs" },
+        tool: { url: "/skills/ask/tool.js", sha256: sha256(TOOL), name: "ask_docs" },
+      },
+      {
+        name: "deploy",
+        type: "skill-md",
+        description: "Deploys.",
+        url: "/skills/deploy/SKILL.md",
+        sha256: sha256("# Deploy"),
+      },
+    ],
+    listings: [],
+    memories: [{ url: "/memory.json", sha256: sha256("[]") }],
+    files: [
+      { url: "/.well-known/agent-skills/attestations.json", sha256: sha256("[]") },
+      { url: "/data/facts.json", sha256: sha256("{}") },
+      { url: "/skills/deploy/references/a.md", sha256: sha256("a") },
+    ],
+  });
+  expect(stderr).toContain("The line of about links no SKILL.md");
+});
+
+it("packs a skill's folder, hides a skill and adds listings where its settings say so", async () => {
+  const skills = { deploy: { pack: true, visibility: "authenticated" } };
+  const listings = [{ name: "partner", skills: [{ name: "x", description: "X.", file: "skills/ask/SKILL.md" }] }];
+  await write("skillgate-site.json", JSON.stringify({ skills, listings }));
+  const { read } = await publication();
+  expect(read.skills[1]).toMatchObject({ type: "archive", url: "/skills/deploy.tar.gz", visibility: "authenticated" });
+  expect(read.listings).toMatchObject([
+    { name: "partner", skills: [{ name: "x", type: "skill-md", sha256: sha256(RECIPE) }] },
+  ]);
+  expect(read.files.map(({ url }: { url: string }) => url)).not.toContain("/skills/deploy/references/a.md");
+});
+
+it("publishes nothing from outside of the folder", async () => {
+  await symlink("/etc/hostname", join(folder, "data/host.txt"));
+  await write("llms.txt", "# X\n\n## Skills\n\n- [x](../x/SKILL.md): X.\n");
+  const { code, stderr } = await run(["publish", folder, "--dry-run"]);
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("bad_file") });
+  await write("llms.txt", LLMS);
+  expect(JSON.stringify((await publication()).read.files)).not.toContain("host.txt");
+});
+
+it("says what is missing", async () => {
+  expect((await run(["publish", folder])).stderr).toContain("--gateway and --site");
+  expect((await run(["publish", folder, "--gateway", "https://g.example", "--site", "x"])).stderr).toContain(
+    "no_token",
+  );
+  await write("skillgate-site.json", '{"skills":{"deploy":{"hook":"x"}}}');
+  expect((await run(["publish", folder, "--dry-run"])).stderr).toContain("bad_file");
+  await rm(join(folder, "llms.txt"));
+  await rm(join(folder, "skillgate-site.json"));
+  expect((await run(["publish", folder, "--dry-run"])).stderr).toContain("llms.txt is not there");
+});

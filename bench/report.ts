@@ -1,6 +1,7 @@
 import { cpus, loadavg, release, totalmem } from "node:os";
 import type { measureColdDiscovery, measureFirstRequest } from "./cold.ts";
 import type { IsolationRow } from "./isolation.ts";
+import type { LocalFigures } from "./local.ts";
 import type { measureMemory } from "./memory.ts";
 import type { Row } from "./rows.ts";
 import type { SearchFigures } from "./search.ts";
@@ -50,6 +51,10 @@ const MAX_FIRST_REQUEST_MS = 150;
 /** Also for the first one of an isolate, whose code is not compiled yet. */
 const MAX_BUILD_MS = 250;
 const MAX_QUERY_MS = 2;
+/** From the start of the command to its first answer, five skills discovered on loopback. */
+const MAX_FIRST_ANSWER_MS = 250;
+/** Of a warm call over stdio. */
+const MAX_LOCAL_CALL_MS = 0.15;
 const MAX_P99_RATIO = 3;
 const MAX_GROWTH_MIB = 60;
 
@@ -60,12 +65,13 @@ export interface Measured {
   isolation: readonly IsolationRow[];
   cold?: Awaited<ReturnType<typeof measureColdDiscovery>>;
   search?: SearchFigures;
+  local?: LocalFigures;
   first?: Awaited<ReturnType<typeof measureFirstRequest>>;
   memory?: Awaited<ReturnType<typeof measureMemory>>;
 }
 
 /** Compares a run with what the gateway promises. */
-export function judge({ rows, warm, isolation, search, cold, first, memory }: Measured): readonly Floor[] {
+export function judge({ rows, warm, isolation, search, local, cold, first, memory }: Measured): readonly Floor[] {
   const atLeast = (name: string, got: number, wanted: number): Floor => ({
     name,
     wanted: `≥ ${wanted}`,
@@ -84,6 +90,8 @@ export function judge({ rows, warm, isolation, search, cold, first, memory }: Me
     ...atMost("index of 10,000 chunks, ms", search?.build_ms, MAX_BUILD_MS),
     ...atMost("first index of 10,000 chunks, ms", search?.first_build_ms, MAX_BUILD_MS),
     ...atMost("search over 10,000 chunks, p50 in ms", search?.query_p50_ms, MAX_QUERY_MS),
+    ...atMost("command's first answer, p50 in ms", local?.first_answer_p50_ms, MAX_FIRST_ANSWER_MS),
+    ...atMost("call over stdio, p50 in ms", local?.call_p50_ms, MAX_LOCAL_CALL_MS),
     ...atMost("first request of a fresh process, ms", first?.median_ms, MAX_FIRST_REQUEST_MS),
     ...isolation.flatMap(({ name, p99_ratio, honest_refused }) => [
       ...atMost(`p99 beside ${name} / quiet`, p99_ratio, MAX_P99_RATIO),

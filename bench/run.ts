@@ -9,6 +9,7 @@ import { measureColdDiscovery, measureFirstRequest } from "./cold.ts";
 import { buildForProduction, learn, mcpRequest, prepareGateway, toolCall } from "./gateway.ts";
 import { attacks, type IsolationRow, measureIsolation } from "./isolation.ts";
 import { startGenerator } from "./load/client.ts";
+import { measureLocal } from "./local.ts";
 import { measureMemory } from "./memory.ts";
 import { LISTED_TOOLS, startPublisher } from "./publisher.ts";
 import { describeMachine, floorTable, isolationTable, judge, type Measured, type Report, rowTable } from "./report.ts";
@@ -25,7 +26,7 @@ Measures the gateway, built for production, in workerd.
 
   --json FILE        write the figures to FILE
   --quick            a short run, for checking the benchmark rather than the gateway
-  --only LIST        measure these alone, separated by commas: names of rows, "cold", "isolation", "search", "first", "memory"
+  --only LIST        measure these alone, separated by commas: names of rows, "cold", "isolation", "search", "local", "first", "memory"
   --calls N          calls of the memory measurement, 100,000 unless said (6,000 with --quick)
   --v8-flags FLAGS   measure speed with these; without, with V8 as workerd ships it. Memory is measured with those of npm start
   --check            exit with 1 when a promised figure is missed
@@ -44,6 +45,7 @@ const FULL = {
   coldOrigins: 9,
   firstRequests: 7,
   searches: 3,
+  local: { starts: 11, calls: 5_000 },
 };
 const QUICK: typeof FULL = {
   limitMs: 45_000,
@@ -55,11 +57,21 @@ const QUICK: typeof FULL = {
   coldOrigins: 3,
   firstRequests: 2,
   searches: 1,
+  local: { starts: 2, calls: 500 },
 };
 const ROWS = ["ping", "tools/list", "tools/call", "tools/call limited", "tools/call fetch"] as const;
 const WARM_IMAGE = "tools/call warm-image";
 /** What `--only` can name. */
-const MEASUREMENTS: readonly string[] = [...ROWS, WARM_IMAGE, "cold", "isolation", "search", "first", "memory"];
+const MEASUREMENTS: readonly string[] = [
+  ...ROWS,
+  WARM_IMAGE,
+  "cold",
+  "isolation",
+  "search",
+  "local",
+  "first",
+  "memory",
+];
 /** Kept back for the first requests and for ending. */
 const RESERVE_MS = 8_000;
 /** A memory measurement of more calls than usual may take so much longer. */
@@ -220,6 +232,11 @@ async function main(args: readonly string[]): Promise<number> {
       measured.search = await measureSearch(prepared, plan.searches);
     }
 
+    if (wants("local")) {
+      begin("The command on stdio");
+      measured.local = await measureLocal(folder, main, plan.local);
+    }
+
     if (values["compare-serving"]) begin("Ways of serving");
     const serving = values["compare-serving"] ? await compareServing(generator, hello, helloSubject, plan) : undefined;
     await helloProcess.stop();
@@ -252,6 +269,7 @@ async function main(args: readonly string[]): Promise<number> {
         ...(first === undefined ? {} : { first_request: first }),
         ...(memory === undefined ? {} : { memory }),
         ...(measured.search === undefined ? {} : { search: measured.search }),
+        ...(measured.local === undefined ? {} : { local: measured.local }),
         isolation,
         isolation_of_bare_worker: bareIsolation,
         floors,
@@ -272,6 +290,12 @@ async function main(args: readonly string[]): Promise<number> {
       const { first_build_ms, build_ms, query_p50_ms } = measured.search;
       say(
         `Memory of 10,000 chunks: indexed in ${first_build_ms} ms, later ${build_ms} ms; searched in ${query_p50_ms} ms`,
+      );
+    }
+    if (measured.local !== undefined) {
+      const { first_answer_p50_ms, call_p50_ms, call_p99_ms } = measured.local;
+      say(
+        `Command on stdio: first answer after ${first_answer_p50_ms} ms, a call in ${call_p50_ms} ms (p99 ${call_p99_ms})`,
       );
     }
     if (first !== undefined) {

@@ -5,6 +5,7 @@ import { readOptions, USAGE } from "./stack/options.ts";
 import { CONNECTION_FILE } from "./stack/paths.ts";
 import { PortBusy } from "./stack/ports.ts";
 import { readableLine } from "./stack/request-lines.ts";
+import { stopWish } from "./stack/stop-wish.ts";
 import type { Stack } from "./stack.ts";
 
 /** How long a stop may take before the process ends all the same. */
@@ -26,7 +27,7 @@ async function main(args: readonly string[]): Promise<void> {
   const print = (sentence: string) => {
     if (!quiet) console.log(sentence);
   };
-  const wish = stopWish();
+  const wish = stopWish(process);
   let stack: Stack | undefined;
   // Until the stack stands, the requests are our own.
   const onLog = (line: LogLine) => {
@@ -59,33 +60,6 @@ async function main(args: readonly string[]): Promise<void> {
   print("Stopping…");
   setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref();
   await stack.stop();
-}
-
-/** Becomes true at the first Ctrl-C, at `kill`, or when the process that started this one is gone. More of them change nothing. */
-function stopWish() {
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  let make = () => {};
-  const promise = new Promise<void>((resolve) => {
-    make = resolve;
-  });
-  const wish = {
-    made: false,
-    promise,
-    /** Drops the handlers of our tools: they would end the process before the databases are closed. */
-    ownSignals: () => {
-      for (const signal of signals) {
-        for (const listener of process.listeners(signal)) if (listener !== stop) process.off(signal, listener);
-      }
-    },
-  };
-  const stop = () => {
-    wish.made = true;
-    make();
-  };
-  for (const signal of signals) process.on(signal, stop);
-  if (process.connected) process.on("disconnect", stop);
-  process.channel?.unref();
-  return wish;
 }
 
 await main(process.argv.slice(2));

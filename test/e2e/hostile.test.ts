@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { GuestErrorCode } from "../../src/core/sandbox/outcome.ts";
 import { AdminClient } from "../../src/dev/stack/admin-client.ts";
@@ -18,7 +19,21 @@ interface Published {
   readonly scope: string;
 }
 
-const CASES: readonly Published[] = HOSTILE_CASES.map((hostile, index) => ({ hostile, scope: `case_${index}` }));
+const codesOf = ({ expected }: HostileCase): readonly GuestErrorCode[] =>
+  "code" in expected ? [expected.code].flat() : [];
+
+/** How a case ends: at discovery or at a call, with which codes, or with which kind of value. */
+const kindOf = (hostile: HostileCase) =>
+  JSON.stringify([hostile.atLoad, ...("code" in hostile.expected ? codesOf(hostile) : Object.keys(hostile.expected))]);
+
+/** One case of each kind: how every one of them ends is tried on the sandbox itself, in workerd. */
+const CASES: readonly Published[] = [...Map.groupBy(HOSTILE_CASES, kindOf).values()].flatMap(([hostile], index) =>
+  hostile === undefined ? [] : [{ hostile, scope: `case_${index}` }],
+);
+
+const BOMBS: readonly Published[] = HOSTILE_CASES.filter(
+  (hostile) => !hostile.atLoad && codesOf(hostile).includes("out_of_memory"),
+).map((hostile, index) => ({ hostile, scope: `bomb_${index}` }));
 
 /** What a client reads for each way a call can end; the last three say what the guest or the engine said. */
 const SENTENCES: Partial<Record<GuestErrorCode, RegExp>> = {
@@ -38,9 +53,6 @@ const REJECTIONS: Partial<Record<GuestErrorCode, string>> = {
   stack_overflow: "load_failed",
 };
 
-const codesOf = ({ expected }: HostileCase): readonly GuestErrorCode[] =>
-  "code" in expected ? [expected.code].flat() : [];
-
 const atCall = CASES.filter(({ hostile }) => !hostile.atLoad);
 
 /** A discovery's gas is enough for one script that burns a whole load; each such script gets a site of its own. */
@@ -51,107 +63,94 @@ function sites(): readonly (readonly Published[])[] {
 
 const toSkill = ({ hostile, scope }: Published): TestSkill => ({ name: "t", scope, tool: hostile.source });
 
-let publishers: TestPublisher[];
-
-beforeAll(async () => {
-  publishers = await Promise.all(
-    sites().map((cases) =>
-      startTestPublisher({ skills: cases.map(toSkill), api: (_request, response) => response.end("here") }),
-    ),
-  );
-});
-
-afterAll(() => Promise.all(publishers.map((publisher) => publisher.stop())));
-
 describe.each(["jspi", "asyncify"])("on the engine %s", (engine) => {
   let stack: Stack;
   let caller: Caller;
-  /** Codes of the scripts that discovery left out, by scope. */
-  const rejected = new Map<string, string>();
+  let admin: AdminClient;
+  const running: TestPublisher[] = [];
 
   beforeAll(async () => {
-    stack = await startStack({ port: 0, vars: { SANDBOX_ENGINE: engine } });
-    caller = new Caller(stack);
-    const admin = new AdminClient(stack.url, stack.adminToken);
-    await onboardOrigin(admin, home());
-    for (const { origin } of publishers) {
-      const probe = await admin.probe(await admin.ensureOrigin(origin));
-      expect(probe.error).toBeNull();
-      for (const { scope, code } of probe.rejected) rejected.set(scope ?? "", code);
-    }
+    stack = await startStack({ port: 0, onboard: ["demo"], vars: { SANDBOX_ENGINE: engine } });
+    caller = new Caller(stack, 2 * AT_ONCE);
+    admin = new AdminClient(stack.url, stack.adminToken);
   });
 
   afterAll(async () => {
     caller?.close();
     await stack?.stop();
+    await Promise.all(running.map((publisher) => publisher.stop()));
   });
 
-  const home = () => publishers[0]?.origin ?? "";
-  const attack = ({ scope }: Published) => caller.call(home(), `${scope}__t`);
+  async function publish(cases: readonly Published[]): Promise<string> {
+    const api = (_request: unknown, response: ServerResponse) => response.end("here");
+    const publisher = await startTestPublisher({ skills: cases.map(toSkill), api });
+    running.push(publisher);
+    return publisher.origin;
+  }
 
   async function expectHonest(a: number): Promise<void> {
     expect(await caller.value(stack.origins.demo, "sum_numbers", { a, b: 1 })).toBe(a + 1);
   }
 
-  const atLoad = CASES.filter(({ hostile }) => hostile.atLoad);
-  it.each(atLoad.map((one) => [one.hostile.name, one] as const))(
-    "leaves out a script of: %s",
-    (_name, { hostile, scope }) => {
-      const allowed = codesOf(hostile).map((code) => REJECTIONS[code] ?? code);
-      expect(allowed).toContain(rejected.get(scope));
-    },
-  );
+  async function expectEnds(origin: string, { hostile, scope }: Published): Promise<void> {
+    expectOutcome(hostile, await caller.call(origin, `${scope}__t`));
+  }
 
-  it.each(atCall.map((one, index) => [one.hostile.name, one, index] as const))(
-    "ends, and harms nobody: %s",
-    async (_name, one, index) => {
-      expectOutcome(one.hostile, await attack(one));
-      await expectHonest(index);
-    },
-  );
-});
-
-describe.each(["jspi", "asyncify"])("a gateway that no tool attacked before, on the engine %s", (engine) => {
-  const bombs = atCall.filter(({ hostile }) => codesOf(hostile).includes("out_of_memory"));
-  let publisher: TestPublisher;
-  let stack: Stack;
-  let caller: Caller;
-
-  beforeAll(async () => {
-    publisher = await startTestPublisher({ skills: bombs.map(toSkill) });
-    stack = await startStack({ port: 0, onboard: ["demo"], vars: { SANDBOX_ENGINE: engine } });
-    caller = new Caller(stack, 2 * AT_ONCE);
-    await onboardOrigin(new AdminClient(stack.url, stack.adminToken), publisher.origin);
+  describe("a gateway that no tool attacked before", () => {
+    it(`answers ${AT_ONCE} honest calls right beside ${AT_ONCE} memory bombs, growing by less than ${MEMORY_GROWTH_MIB} MiB`, async () => {
+      const origin = await publish(BOMBS);
+      await onboardOrigin(admin, origin);
+      const pid = await listenerPid(stack.port);
+      // Honest traffic of the same width, so that what it needs by itself does not count as growth.
+      for (let round = 0; round < 10; round++)
+        await Promise.all(Array.from({ length: 2 * AT_ONCE }, (_, a) => expectHonest(a)));
+      const before = await residentMib(pid);
+      const peak = await peakMib(pid, async () => {
+        for (let round = 0; round < ROUNDS; round++) {
+          const attackers = Array.from({ length: AT_ONCE }, (_, i) => BOMBS[(round * AT_ONCE + i) % BOMBS.length]);
+          await Promise.all([
+            ...attackers.map((one) => one && expectEnds(origin, one)),
+            ...Array.from({ length: AT_ONCE }, (_, a) => expectHonest(a)),
+          ]);
+        }
+      });
+      console.log(`${engine}: ${before.toFixed(0)} MiB before, ${peak.toFixed(0)} MiB at most`);
+      expect(peak - before).toBeLessThan(MEMORY_GROWTH_MIB);
+    });
   });
 
-  afterAll(async () => {
-    caller?.close();
-    await stack?.stop();
-    await publisher?.stop();
-  });
+  describe("a hostile tool", () => {
+    let home: string;
+    /** Codes of the scripts that discovery left out, by scope. */
+    const rejected = new Map<string, string>();
 
-  const expectHonest = async (a: number) =>
-    expect(await caller.value(stack.origins.demo, "sum_numbers", { a, b: 1 })).toBe(a + 1);
-  const expectBombEnds = async (one: Published) =>
-    expectOutcome(one.hostile, await caller.call(publisher.origin, `${one.scope}__t`));
-
-  it(`answers ${AT_ONCE} honest calls right beside ${AT_ONCE} memory bombs, growing by less than ${MEMORY_GROWTH_MIB} MiB`, async () => {
-    const pid = await listenerPid(stack.port);
-    // Honest traffic of the same width, so that what it needs by itself does not count as growth.
-    for (let round = 0; round < 10; round++)
-      await Promise.all(Array.from({ length: 2 * AT_ONCE }, (_, a) => expectHonest(a)));
-    const before = await residentMib(pid);
-    const peak = await peakMib(pid, async () => {
-      for (let round = 0; round < ROUNDS; round++) {
-        const attackers = Array.from({ length: AT_ONCE }, (_, i) => bombs[(round * AT_ONCE + i) % bombs.length]);
-        await Promise.all([
-          ...attackers.map((one) => one && expectBombEnds(one)),
-          ...Array.from({ length: AT_ONCE }, (_, a) => expectHonest(a)),
-        ]);
+    beforeAll(async () => {
+      const origins = await Promise.all(sites().map(publish));
+      home = origins[0] ?? "";
+      await onboardOrigin(admin, home);
+      for (const origin of origins) {
+        const probe = await admin.probe(await admin.ensureOrigin(origin));
+        expect(probe.error).toBeNull();
+        for (const { scope, code } of probe.rejected) rejected.set(scope ?? "", code);
       }
     });
-    console.log(`${engine}: ${before.toFixed(0)} MiB before, ${peak.toFixed(0)} MiB at most`);
-    expect(peak - before).toBeLessThan(MEMORY_GROWTH_MIB);
+
+    const atLoad = CASES.filter(({ hostile }) => hostile.atLoad);
+    it.each(atLoad.map((one) => [one.hostile.name, one] as const))(
+      "is left out of the list: %s",
+      (_name, { hostile, scope }) => {
+        const allowed = codesOf(hostile).map((code) => REJECTIONS[code] ?? code);
+        expect(allowed).toContain(rejected.get(scope));
+      },
+    );
+
+    it.each(atCall.map((one, index) => [one.hostile.name, one, index] as const))(
+      "ends, and harms nobody: %s",
+      async (_name, one, index) => {
+        await expectEnds(home, one);
+        await expectHonest(index);
+      },
+    );
   });
 });
 

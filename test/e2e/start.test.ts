@@ -94,9 +94,9 @@ async function ends(run: Run, signal: NodeJS.Signals): Promise<number | null> {
   return code;
 }
 
-// A start takes seconds, more on a busy machine: each test below makes the most of one.
+// A start takes seconds, more on a busy machine: two of them show everything. SIGTERM and SIGHUP are tried on the parts that hear them.
 describe("npm start", { timeout: 180_000 }, () => {
-  it("prints what works when pasted, reports a busy port, and ends with 0 on Ctrl-C", async () => {
+  it("prints what works when pasted, reports a busy port, ends with 0 on Ctrl-C, keeps its data and tokens for the next start, and takes its children along even when it is killed", async () => {
     const run = await started();
     const output = run.output();
     const command = /curl -sS [\s\S]*?-d '.*'/.exec(output)?.[0] ?? "";
@@ -132,27 +132,18 @@ describe("npm start", { timeout: 180_000 }, () => {
     expect(second.output()).toContain(`Port ${port} is already in use`);
     expect(second.output()).toContain("--port");
 
+    const left = await stock(file.origins.bookstore, "b001");
+    await fetch(`${file.origins.bookstore}/api/orders`, { method: "POST", body: '{"book_id":"b001","quantity":1}' });
+
     expect(await ends(run, "SIGINT")).toBe(0);
     // One line for the call above, and no token in it.
     expect(run.output()).toMatch(/200 tools\/call sum_numbers ok/);
     expect(run.output().slice(output.length)).not.toContain(file.clientToken);
-  });
 
-  it("keeps its data and tokens from one start to the next, and ends with 0 when it is told to", async () => {
-    const first = await started("--quiet");
-    const before = await connection();
-    const left = await stock(before.origins.bookstore, "b001");
-    await fetch(`${before.origins.bookstore}/api/orders`, { method: "POST", body: '{"book_id":"b001","quantity":1}' });
-    expect(await ends(first, "SIGTERM")).toBe(0);
-
-    const second = await started("--quiet");
-    expect(await connection()).toEqual(before);
-    expect(await stock(before.origins.bookstore, "b001")).toBe(left - 1);
-    expect(await ends(second, "SIGHUP")).toBe(0);
-  });
-
-  it("takes its children along even when it is killed", async () => {
-    expect(await ends(await started("--quiet"), "SIGKILL")).toBeNull();
+    const next = await started("--quiet");
+    expect(await connection()).toEqual(file);
+    expect(await stock(file.origins.bookstore, "b001")).toBe(left - 1);
+    expect(await ends(next, "SIGKILL")).toBeNull();
   });
 
   it("refuses a wrong option with its usage", async () => {

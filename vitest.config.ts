@@ -1,5 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { buildDashboard, DASHBOARD_JSX } from "./src/dev/dashboard/build.ts";
 
 const COMPATIBILITY = {
@@ -7,8 +8,18 @@ const COMPATIBILITY = {
   compatibilityFlags: ["nodejs_compat", "enable_request_signal"],
 };
 
-/** What watches a gateway's memory, its clock or its limits under load, and so neither bears a neighbour nor is one. */
-const MEASURING = ["endurance", "freshness", "hostile"].map((name) => `test/e2e/${name}.test.ts`);
+/** The end-to-end files that take longest: begun last, one would run on while the other worker has nothing left. */
+const LONG = ["endurance", "console-screens", "clients", "console-life", "hostile", "start", "publishers"];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const index = LONG.findIndex((name) => moduleId.endsWith(`/e2e/${name}.test.ts`));
+      return index === -1 ? LONG.length : index;
+    };
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+  }
+}
 
 /** The bare workerd has no wrangler.toml to tell it what a WebAssembly file is. */
 const WASM_MODULES = [{ type: "CompiledWasm" as const, include: ["**/*.wasm"] }];
@@ -20,12 +31,13 @@ async function builtConfiguration(): Promise<string> {
 }
 
 /**
- * Five projects: `core` runs unit tests of the core in a bare workerd, `gateway` in a workerd with the bindings of wrangler.toml,
- * `node` in Node (sandbox suites run there a second time), `e2e` in Node against running gateways, `alone` the
- * part of that which measures a process.
+ * Four projects: `core` runs unit tests of the core in a bare workerd, `gateway` in a workerd with the bindings of wrangler.toml,
+ * `node` in Node (sandbox suites run there a second time), `e2e` in Node against running gateways. Nothing needs the machine alone: what
+ * measures memory looks at its own gateway's process, and what waits for a bound of time asks once it has passed.
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         plugins: [cloudflareTest({ miniflare: { ...COMPATIBILITY, modulesRules: WASM_MODULES } })],
@@ -98,18 +110,7 @@ export default defineConfig({
           name: "e2e",
           environment: "node",
           include: ["test/e2e/**/*.test.ts"],
-          exclude: MEASURING,
           maxWorkers: 2,
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: "alone",
-          environment: "node",
-          include: MEASURING,
-          fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },

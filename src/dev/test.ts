@@ -21,7 +21,7 @@ const REPORTS = join(DEV_FOLDER, "reports");
 
 /**
  * Groups run one after the other; within a group the lanes run at once, since no suite in them needs more than one core, and the
- * stages of a lane one after the other. The last suite has the machine for itself: it measures what others would disturb.
+ * stages of a lane one after the other. The last suite keeps both cores busy by itself.
  */
 const GROUPS: readonly (readonly (readonly Stage[])[])[] = [
   [
@@ -48,7 +48,6 @@ const GROUPS: readonly (readonly (readonly Stage[])[])[] = [
     ],
   ],
   [[suite("e2e", "End to end, against running gateways")]],
-  [[suite("alone", "End to end, what needs the machine for itself")]],
 ];
 
 const NAMES = GROUPS.flat(2).map(({ name }) => name);

@@ -44,19 +44,24 @@ export interface EcosystemClient {
   readonly name: string;
   /** The revision that it must settle on; `null` where it does not say. */
   readonly version: string | null;
-  /** Runs in processes of its own, at a second or so each. */
-  readonly slow: boolean;
+  /** How often it begins a process of its own, at a second or so each. */
+  readonly processes: "none" | "a session" | "a request";
   readonly connect: Connect;
 }
 
 export const CLIENTS: readonly EcosystemClient[] = [
-  { name: "SDK v1", version: "2025-11-25", slow: false, connect: sdkV1 },
-  { name: "SDK v2, legacy", version: "2025-11-25", slow: false, connect: sdkV2("legacy") },
-  { name: "SDK v2, auto", version: "2026-07-28", slow: false, connect: sdkV2("auto") },
-  { name: "SDK v2, pinned to 2026-07-28", version: "2026-07-28", slow: false, connect: sdkV2({ pin: "2026-07-28" }) },
-  { name: "mcp-inspector, legacy", version: null, slow: true, connect: inspector("legacy") },
-  { name: "mcp-inspector, modern", version: null, slow: true, connect: inspector("modern") },
-  { name: "mcp-remote bridging to the SDK v1", version: "2025-11-25", slow: true, connect: mcpRemote },
+  { name: "SDK v1", version: "2025-11-25", processes: "none", connect: sdkV1 },
+  { name: "SDK v2, legacy", version: "2025-11-25", processes: "none", connect: sdkV2("legacy") },
+  { name: "SDK v2, auto", version: "2026-07-28", processes: "none", connect: sdkV2("auto") },
+  {
+    name: "SDK v2, pinned to 2026-07-28",
+    version: "2026-07-28",
+    processes: "none",
+    connect: sdkV2({ pin: "2026-07-28" }),
+  },
+  { name: "mcp-inspector, legacy", version: null, processes: "a request", connect: inspector("legacy") },
+  { name: "mcp-inspector, modern", version: null, processes: "a request", connect: inspector("modern") },
+  { name: "mcp-remote bridging to the SDK v1", version: "2025-11-25", processes: "a session", connect: mcpRemote },
 ];
 
 const bearer = (token: string) => ({ requestInit: { headers: { Authorization: `Bearer ${token}` } } });

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import * as whole from "zod";
+
+const whole: Record<string, unknown> = await import("zod");
 
 /** A name that a new zod adds belongs into the file or into this list. */
 const LEFT_OUT = [
@@ -24,6 +25,6 @@ it("exports what zod does, but for its other languages and what nothing here use
   expect(Object.keys(whole).filter((name) => !(name in bundled))).toEqual(expect.arrayContaining(LEFT_OUT));
   expect(Object.keys(whole).filter((name) => !(name in bundled))).toHaveLength(LEFT_OUT.length);
   for (const [name, value] of Object.entries(bundled)) {
-    if (typeof value === "function") expect(value, name).toBe(whole[name as keyof typeof whole]);
+    if (typeof value === "function") expect(value, name).toBe(whole[name]);
   }
 });

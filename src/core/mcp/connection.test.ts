@@ -300,6 +300,20 @@ describe("the end", () => {
   });
 });
 
+it("says of a long call that it is still running, where the client asked", async () => {
+  const { provider, open } = slowProvider();
+  const { ask, sent } = connect(provider, { heartbeatMs: 5 });
+  const call = ask(1, "tools/call", { name: "echo", _meta: { progressToken: "p" } });
+  await vi.waitFor(() => expect(sent.length).toBeGreaterThan(1));
+  open[0]?.finish();
+  await call;
+  expect(sent.slice(0, 2)).toMatchObject([
+    { method: "notifications/progress", params: { progress: 0.005, message: "Running for 0.005 s." } },
+    { method: "notifications/progress", params: { progress: 0.01 } },
+  ]);
+  expect(sent.at(-1)).toMatchObject({ id: 1 });
+});
+
 it("runs at most 256 requests at once, and says so", async () => {
   const { provider, open } = slowProvider();
   const { connection, ask, sent } = connect(provider);

@@ -13,6 +13,8 @@ import { LIST_NOTIFICATIONS, Subscriptions } from "./subscriptions.ts";
 export interface ConnectionOptions extends Omit<AnswerOptions, "provider"> {
   readonly serverInfo: Provider["serverInfo"];
   readonly instructions?: string;
+  /** How often a call that wants progress is said to be still running, milliseconds. Default: only what the provider reports is sent. */
+  readonly heartbeatMs?: number;
   /** What is served at this moment. What it throws is the answer of the request that asked; `describeError` words it. */
   provide(): Promise<Provider>;
   /** Takes the text of one message, without line breaks. */
@@ -137,12 +139,12 @@ export class Connection {
       this.#subscriptions.open(id, params);
       return null;
     }
-    const provider = asksForContent(method) ? await unlessAborted(this.#options.provide(), signal) : this.#server;
-    if (signal.aborted) return null;
-    const { pageSize } = this.#options;
-    const options = pageSize === undefined ? { provider } : { provider, pageSize };
     const progress = this.#progressOf(method, dialect, signal);
     try {
+      const provider = asksForContent(method) ? await unlessAborted(this.#options.provide(), signal) : this.#server;
+      if (signal.aborted) return null;
+      const { pageSize } = this.#options;
+      const options = pageSize === undefined ? { provider } : { provider, pageSize };
       const text = await resultText(request, dialect, options, { headers: null, signal, progress: progress.send });
       if (method === "initialize") this.#negotiated = agreedVersion(params.protocolVersion);
       return text;
@@ -159,8 +161,17 @@ export class Connection {
     const send = progressNotifier(token, (text) => {
       if (!isOver && !signal.aborted) this.#options.send(text);
     });
+    const { heartbeatMs } = this.#options;
+    let beats = 0;
+    const beat = () => {
+      beats += 1;
+      const seconds = (beats * (heartbeatMs ?? 0)) / 1_000;
+      send(seconds, undefined, `Running for ${seconds} s.`);
+    };
+    const timer = heartbeatMs === undefined ? undefined : setInterval(beat, heartbeatMs);
     const end = () => {
       isOver = true;
+      clearInterval(timer);
     };
     return { send, end };
   }

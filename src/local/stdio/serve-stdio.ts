@@ -9,6 +9,9 @@ export const MAX_LINE_BYTES = 1_048_576;
 /** What was asked before the input ended is still answered for this long, milliseconds: a client that closes us waits 2 s before it kills. */
 const LAST_ANSWERS_MS = 1_500;
 
+/** How often a call that wants progress is said to be still running, milliseconds. */
+const HEARTBEAT_MS = 1_000;
+
 export interface StdioOptions extends Omit<ConnectionOptions, "send"> {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
@@ -31,6 +34,7 @@ export interface StdioServer {
  */
 export function serveStdio({ input, output, ending, ...options }: StdioOptions): StdioServer {
   const connection = new Connection({
+    heartbeatMs: HEARTBEAT_MS,
     ...options,
     send: (text) => {
       if (!output.write(`${text}\n`)) input.pause();

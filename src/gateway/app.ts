@@ -21,7 +21,8 @@ import {
   serveMcp,
 } from "./mcp.ts";
 import { metrics } from "./metrics/metrics.ts";
-import { hostedByHost, hostedByPath, SITES_PATH } from "./publishing/hosted.ts";
+import { hostedByHost, hostedByPath } from "./publishing/hosted.ts";
+import { SITES_PATH } from "./publishing/site-address.ts";
 import {
   answerError,
   findSettings,

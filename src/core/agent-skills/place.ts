@@ -1,10 +1,10 @@
+import { ATTESTATIONS_PATH } from "../discovery/attestations.ts";
 import type { Sha256Hex } from "../integrity.ts";
 import type { Place } from "./publication.ts";
 import { PublicationError } from "./publication-error.ts";
 
 /** Where Agent Skills Discovery puts all that is its own. */
 export const WELL_KNOWN = "/.well-known/agent-skills/";
-export const ATTESTATIONS_PATH = `${WELL_KNOWN}attestations.json`;
 export const LLMS_TXT_PATH = "/llms.txt";
 const MAX_URL_CHARS = 1_024;
 

@@ -55,6 +55,7 @@ const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
   hash_revoked: { status: 409, title: "The hash is revoked; lift the revocation first." },
   too_many_attestations: { status: 409, title: "As many attestations of an origin are stored as may be." },
   too_many_tokens: { status: 409, title: "As many usable tokens are held as may be." },
+  too_many_hosts: { status: 409, title: "Sites have as many hosts together as they may." },
   site_full: { status: 409, title: "The site has as many bytes as it may." },
   version_changed: { status: 409, title: "Another version was published meanwhile." },
   no_version: { status: 409, title: "The site has no such version, or it is kept no more." },

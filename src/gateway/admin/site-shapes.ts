@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { isSkillName } from "../../core/agent-skills/names.ts";
 import { ARCHIVE_LIMIT_RANGES } from "../../core/archive/limits.ts";
 import { idPattern } from "../registry/ids.ts";
 import type { Site, SiteVersion } from "../registry/sites.ts";
@@ -9,7 +10,6 @@ const MAX_GRACE_S = 31 * 24 * 3_600;
 export const DEFAULT_GRACE_S = 7 * 24 * 3_600;
 export const MAX_HOSTS = 20;
 
-const SLUG = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const SLUG_SENTENCE = "must be 1 to 64 lower-case letters, digits and single hyphens, with no hyphen at an end";
 const GRACE_SENTENCE = `must be a whole number from 0 to ${MAX_GRACE_S}`;
 
@@ -18,7 +18,7 @@ export const ofSite = z.object({ id: SiteId.openapi({ param: { name: "id", in: "
 
 export const SiteName = z
   .string({ error: "must be a string" })
-  .regex(SLUG, { error: SLUG_SENTENCE })
+  .refine(isSkillName, { error: SLUG_SENTENCE })
   .openapi({ example: "handbook" });
 
 /** As URLs write it: what differs from that would never match. */

@@ -9,10 +9,8 @@ import { type GatewayContext, type GatewayMiddleware, moment } from "../request-
 import { answerSite, noSuchSite, type SiteAnswer } from "./answer-site.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { readSite, type SiteName } from "./read-site.ts";
+import { readSiteAddress } from "./site-address.ts";
 import { SERVING_MAX_AGE_MS, siteDirectoryOf } from "./site-directory.ts";
-
-/** Where sites lie on the gateway's own hosts, each under its name. */
-export const SITES_PATH = "/s/";
 
 /** Answers every request that came to a site's own host, and leaves the others alone. */
 export const hostedByHost: GatewayMiddleware = async (c, next) => {
@@ -26,13 +24,13 @@ export const hostedByHost: GatewayMiddleware = async (c, next) => {
 
 /** Answers `/s/<site>/…`, but never on the operators' host. */
 export const hostedByPath: GatewayMiddleware = async (c) => {
-  const { host, pathname, origin } = new URL(c.req.url);
-  const [, name, path] = /^\/s\/([a-z0-9-]{1,64})(\/.*)$/.exec(pathname) ?? [];
-  if (host === c.get("settings").adminHost || name === undefined || path === undefined)
-    throw new GatewayError("not_found");
+  const url = new URL(c.req.url);
+  const address = url.host === c.get("settings").adminHost ? null : readSiteAddress(url);
+  if (address === null) throw new GatewayError("not_found");
+  const { name, path, base } = address;
   const directory = await siteDirectoryOf(c.env, SERVING_MAX_AGE_MS, Date.now());
-  if (directory?.names.has(name) === false) return send(c, noSuchSite());
-  return answerHosted(c, { name }, path, `${origin}${SITES_PATH}${name}`);
+  if (directory?.names.has(name) === false && !directory.isCut) return send(c, noSuchSite());
+  return answerHosted(c, { name }, path, base);
 };
 
 async function answerHosted(c: Context<GatewayContext>, name: SiteName, path: string, base: string): Promise<Response> {

@@ -327,6 +327,18 @@ describe("[skills-8.41] readers while others publish", () => {
   );
 });
 
+describe("[code:too_many_hosts] the hosts of all sites", () => {
+  it("are 10,000 at most", async () => {
+    const fill = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999 - (SELECT COUNT(*) FROM site_hosts))
+      INSERT INTO site_hosts (host, site_id) SELECT 'h' || i || '.example', ? FROM n`;
+    await testEnv.DB.prepare(fill).bind(site.id).run();
+    const add = (name: string) => call("POST", "/sites", { name, hosts: [`${name}.example`] });
+    expect((await add(`last-${site.name}`)).status).toBe(201);
+    expect((await add(`more-${site.name}`)).body.code).toBe("too_many_hosts");
+    await testEnv.DB.prepare("DELETE FROM site_hosts WHERE host LIKE 'h%.example'").run();
+  });
+});
+
 describe("with the database down", () => {
   it("a site is served as it was last known, for a minute", async () => {
     await publish(site, await version("one"));

@@ -3,12 +3,15 @@ import type { Env } from "../env.ts";
 import { describeFailure } from "../log.ts";
 import { openRegistry } from "../registry/database.ts";
 import { siteHosts, sites } from "../registry/schema.ts";
+import { MAX_SITE_HOSTS } from "../registry/sites.ts";
 
 /** Whoever answers for a host must know of a new one soon; whoever fetches from one may be late, since that host leads here anyway. */
 export const SERVING_MAX_AGE_MS = 5_000;
 export const FETCHING_MAX_AGE_MS = 60_000;
-const MAX_ROWS = 10_000;
+const MAX_NAMES = 10_000;
 const READ_TIMEOUT_MS = 2_000;
+/** Where something is known already, nobody waits long to know better. */
+const REFRESH_TIMEOUT_MS = 500;
 /** After a failed read nobody asks again for this long. */
 const OUTAGE_PAUSE_MS = 1_000;
 
@@ -16,6 +19,8 @@ const OUTAGE_PAUSE_MS = 1_000;
 export interface SiteDirectory {
   readonly hosts: ReadonlySet<string>;
   readonly names: ReadonlySet<string>;
+  /** There are more names than these. */
+  readonly isCut: boolean;
 }
 
 interface Entry {
@@ -42,7 +47,10 @@ export async function siteDirectoryOf({ DB }: Env, maxAgeMs: number, now: number
   const isYoung = known !== undefined && known.readAt <= now && now - known.readAt <= maxAgeMs;
   if (known !== undefined && (isYoung || Math.abs(now - known.failedAt) < OUTAGE_PAUSE_MS)) return known.directory;
   try {
-    const directory = await withDeadline(readDirectory(DB), READ_TIMEOUT_MS);
+    const directory = await withDeadline(
+      readDirectory(DB),
+      known?.directory == null ? READ_TIMEOUT_MS : REFRESH_TIMEOUT_MS,
+    );
     entries.set(DB, { directory, readAt: now, failedAt: 0 });
     return directory;
   } catch (error) {
@@ -56,8 +64,12 @@ export async function siteDirectoryOf({ DB }: Env, maxAgeMs: number, now: number
 async function readDirectory(database: D1Database): Promise<SiteDirectory> {
   const registry = openRegistry(database);
   const [hosts, names] = await registry.batch([
-    registry.select({ host: siteHosts.host }).from(siteHosts).limit(MAX_ROWS),
-    registry.select({ name: sites.name }).from(sites).limit(MAX_ROWS),
+    registry.select({ host: siteHosts.host }).from(siteHosts).limit(MAX_SITE_HOSTS),
+    registry.select({ name: sites.name }).from(sites).limit(MAX_NAMES),
   ]);
-  return { hosts: new Set(hosts.map(({ host }) => host)), names: new Set(names.map(({ name }) => name)) };
+  return {
+    hosts: new Set(hosts.map(({ host }) => host)),
+    names: new Set(names.map(({ name }) => name)),
+    isCut: names.length === MAX_NAMES,
+  };
 }

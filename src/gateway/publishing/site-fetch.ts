@@ -3,6 +3,7 @@ import type { Env, Settings } from "../env.ts";
 import { answerSite, noSuchSite, type SiteAnswer } from "./answer-site.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { readSite, type SiteName } from "./read-site.ts";
+import { readSiteAddress } from "./site-address.ts";
 import { FETCHING_MAX_AGE_MS, siteDirectoryOf } from "./site-directory.ts";
 
 /** The site that an address belongs to. */
@@ -49,9 +50,10 @@ export async function fetchHostedSite(
 
 async function hostedAddress(env: Env, settings: Settings, url: URL, now: number): Promise<HostedAddress | null> {
   if (isOwnHost(url, settings.publicHosts)) {
-    const [, name, path] = /^\/s\/([a-z0-9-]{1,64})(\/.*)$/.exec(url.pathname) ?? [];
-    if (name === undefined || path === undefined) throw new Error("The gateway does not fetch from itself.");
-    return { name: { name }, path, base: `${url.origin}/s/${name}` };
+    const address = readSiteAddress(url);
+    if (address === null) throw new Error("The gateway does not fetch from itself.");
+    const { name, path, base } = address;
+    return { name: { name }, path, base };
   }
   const directory = await siteDirectoryOf(env, FETCHING_MAX_AGE_MS, now);
   return directory?.hosts.has(url.host) ? { name: { host: url.host }, path: url.pathname, base: url.origin } : null;

@@ -21,6 +21,8 @@ export type RegistryErrorCode =
   | "too_many_attestations"
   /** A client, or an operator, holds as many usable tokens as it may. */
   | "too_many_tokens"
+  /** Sites have as many hosts as every isolate can know. */
+  | "too_many_hosts"
   /** Another version of the site was published meanwhile. */
   | "version_changed"
   /** A site has no such version, or it is kept no more. */

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNotNull, ne, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, isNotNull, ne, sql } from "drizzle-orm";
 import type { PublicationWarning } from "../../core/agent-skills/check-artifact.ts";
 import type { SiteContent } from "../../core/agent-skills/publication.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -13,6 +13,8 @@ import { siteHosts, sites, siteVersions } from "./schema.ts";
 const KEPT_VERSIONS = 20;
 /** … and those that were replaced less than the grace period ago, up to so many. */
 const KEPT_IN_GRACE = 100;
+/** Hosts of all sites together: every isolate knows them all. */
+export const MAX_SITE_HOSTS = 10_000;
 /** Characters of a version's JSON: D1 caps a row at 2 MB. */
 export const MAX_CONTENT_CHARS = 1_500_000;
 
@@ -292,6 +294,10 @@ async function requireFreeHosts(registry: Registry, hosts: readonly string[], id
     .from(siteHosts)
     .where(and(inArray(siteHosts.host, valuesOf(hosts)), ne(siteHosts.siteId, id)))
     .limit(1);
+  const [all] = await registry.select({ hosts: count() }).from(siteHosts).where(ne(siteHosts.siteId, id));
+  if ((all?.hosts ?? 0) + hosts.length > MAX_SITE_HOSTS) {
+    throw new RegistryError("too_many_hosts", `Sites have at most ${MAX_SITE_HOSTS} hosts together.`);
+  }
   if (taken === undefined) return;
   throw new RegistryError("already_exists", `Another site has the host ${taken.host}.`, taken.siteId);
 }

@@ -148,15 +148,18 @@ describe("a SKILL.md", () => {
     expect(codes(await check(utf8(text)))).toEqual([]);
   });
 
-  it("may be written in any YAML: what is not read is not judged", async () => {
+  it("[skills-R21] may be written in any YAML", async () => {
     const heads = [
       "name: \"deploy-via-pr\"\ndescription: 'Open a PR to deploy a config change.'",
       "name: deploy-via-pr\ndescription: >-\n  Open a PR\n  to deploy a config change.",
-      "name: deploy-via-pr\ndescription: Open a PR\n  to deploy a config change.",
-      '{"name": "deploy-via-pr", "description": "x"}',
-      "name: deploy-via-pr # the entry's\ndescription: &d Open",
+      "name: deploy-via-pr # the entry's\ndescription: Open a PR\n  to deploy a config change.",
+      '{"name": "deploy-via-pr", "description": "Open a PR to deploy a config change."}',
     ];
     for (const head of heads) expect(codes(await check(utf8(`---\n${head}\n---\n`))), head).toEqual([]);
+    expect(codes(await check(utf8("---\nname: deploy-via-pr\ndescription: >-\n  Else.\n---\n")))).toEqual([
+      "description_differs",
+    ]);
+    expect(codes(await check(utf8("---\nname: [\n---\n")))).toEqual(["bad_frontmatter"]);
   });
 
   it("[skills-R21] that is no UTF-8 is refused", async () => {

@@ -6,17 +6,18 @@ import {
   type Inflater,
   readArchive,
 } from "../archive/archive.ts";
+import { readFrontMatter } from "../front-matter.ts";
 import { decodeExactly, IntegrityError, sha256Hex } from "../integrity.ts";
 import type { PublicationSkill, PublishedSkill } from "./publication.ts";
 import { PUBLICATION_LIMITS } from "./publication.ts";
 import { PublicationError } from "./publication-error.ts";
-import { readSkillHead } from "./skill-head.ts";
 
 /** What real clients stumble over though it may be published. */
 export interface PublicationWarning {
   readonly field: string;
   readonly code:
     | "no_frontmatter"
+    | "bad_frontmatter"
     | "byte_order_mark"
     | "name_differs"
     | "no_description"
@@ -113,17 +114,16 @@ function checkSkillFile(skill: PublicationSkill, text: string, field: string): P
   const warn = (code: PublicationWarning["code"], message: string) => warnings.push({ field, code, message });
   if (text.startsWith(BOM))
     warn("byte_order_mark", "SKILL.md begins with a byte order mark, so that some clients see no frontmatter.");
-  const head = readSkillHead(text.startsWith(BOM) ? text.slice(1) : text);
-  if (head === null) {
-    warn("no_frontmatter", "SKILL.md has no frontmatter, and clients drop the skill.");
-    return warnings;
-  }
-  const { name, description } = head;
-  if (name === null || (name !== "unread" && name.text !== skill.name)) {
+  const head = readFrontMatter(text.startsWith(BOM) ? text.slice(1) : text);
+  if (head.state === "absent") warn("no_frontmatter", "SKILL.md has no frontmatter, and clients drop the skill.");
+  if (head.state === "bad") warn("bad_frontmatter", `The frontmatter of SKILL.md ${head.problem}.`);
+  if (head.state !== "read") return warnings;
+  const { name, description } = head.fields;
+  if (name !== skill.name)
     warn("name_differs", "The frontmatter's `name` is not the entry's, and clients drop the skill.");
-  }
-  if (description === null) warn("no_description", "The frontmatter has no `description`, and clients drop the skill.");
-  else if (description !== "unread" && words(description.text) !== words(skill.description)) {
+  if (typeof description !== "string" || description.trim() === "") {
+    warn("no_description", "The frontmatter has no `description`, and clients drop the skill.");
+  } else if (words(description) !== words(skill.description)) {
     warn("description_differs", "The frontmatter's `description` is not the entry's.");
   }
   return warnings;

@@ -3,6 +3,7 @@ import type { ReleaseSkill } from "./discovery/release.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { ListedTool } from "./mcp/provider.ts";
 import { plainSchema } from "./schema/plain.ts";
+import type { ToolDefinition } from "./skill.ts";
 
 /** A release lives as long as its isolate's cache keeps it, and what was made of its skills with it. */
 const described = new WeakMap<ReleaseSkill, ListedTool>();
@@ -19,7 +20,7 @@ const listed = new WeakMap<CatalogSkill, ListedTool>();
 export function listTool(entry: CatalogSkill): ListedTool {
   let tool = listed.get(entry);
   if (tool === undefined) {
-    const base = described.get(entry.skill) ?? describe(entry.skill);
+    const base = described.get(entry.skill) ?? describeTool(entry.skill.publicName, entry.skill.definition);
     described.set(entry.skill, base);
     const remarks = remarksOn(entry);
     // A publisher's own remark of this form must not be the last word.
@@ -33,11 +34,12 @@ function remarksOn({ verdict, flag }: CatalogSkill): string {
   return `${verdict === null ? "" : ` [attestation: ${verdict}]`}${flag === "unapproved" ? " [not approved]" : ""}`;
 }
 
-function describe(skill: ReleaseSkill): ListedTool {
-  const { title, description, inputSchema, outputSchema, annotations } = skill.definition;
+/** A definition in the form in which official clients take it. */
+export function describeTool(name: string, definition: ToolDefinition): ListedTool {
+  const { title, description, inputSchema, outputSchema, annotations } = definition;
   const plainOutput = outputSchema === undefined ? null : plainSchema(outputSchema);
   return {
-    name: skill.publicName,
+    name,
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     inputSchema: { ...withObjectProperties(inputSchema), type: "object" },

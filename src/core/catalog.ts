@@ -136,7 +136,7 @@ function decide(release: Release, policy: Policy, day: CalendarDate): Catalog {
     return { origin, fetchedAt, skills, memories: [], counts, withheld, hidden: 0, guide: true };
 
   const versions: ApprovedVersions = {
-    held: Map.groupBy(release.held, skillKey),
+    held: groupBy(release.held, skillKey),
     confirmed: new Set(release.confirmed),
   };
   const judge = policy.mode === "off" ? () => null : judgeOf(release, policy, day);
@@ -274,9 +274,21 @@ function judgeOf(release: Release, policy: Policy, day: CalendarDate): (skill: R
     ...release.attestations.map((attestation) => ({ attestation, storedAt: null })),
     ...policy.stored,
   ];
-  const byHash = Map.groupBy(evidence, ({ attestation }) => attestation.toolSha256);
+  const byHash = groupBy(evidence, ({ attestation }) => attestation.toolSha256);
   const ownFacts = new Map(release.facts);
   const facts: SignatureFacts = { get: (key) => ownFacts.get(key) ?? policy.facts.get(key) };
   return ({ name, toolSha256 }) =>
     verdictOf({ origin, name, toolSha256 }, byHash.get(toolSha256) ?? [], facts, policy.trust, day).verdict;
+}
+
+/** As `Map.groupBy`, which Node 20 lacks. */
+function groupBy<K, V>(values: readonly V[], keyOf: (value: V) => K): ReadonlyMap<K, readonly V[]> {
+  const groups = new Map<K, V[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
 }

@@ -22,7 +22,8 @@ export interface ToolRuntime {
   readonly sandbox: Evaluation["sandbox"] & {
     call(...parameters: Parameters<Sandbox["call"]>): CallOutcome | Promise<CallOutcome>;
   };
-  readonly tenant: Tenant;
+  /** `undefined` where nobody competes for the sandbox. */
+  readonly tenant: Tenant | undefined;
   readonly capabilities: Capabilities;
 }
 
@@ -38,7 +39,8 @@ export function* callTool(
   args: JsonObject,
   signal: AbortSignal | undefined,
 ): Steps<ToolAnswer> {
-  const where: Evaluation = { sandbox, tenant, signal };
+  const options = tenant === undefined ? { signal } : { signal, tenant };
+  const where: Evaluation = { sandbox, ...options };
   const schemas = compiledSchemas(definition);
   if (!schemas.ok) return failed("unusable_schema", schemas.message, 0);
   const input = yield* settled(validateValue(schemas.input, args, where));
@@ -46,7 +48,7 @@ export function* callTool(
     const message = `Invalid arguments${at(input.violation.path)}: ${input.violation.message}`;
     return failed("invalid_arguments", message, input.gasUsed);
   }
-  const outcome = yield* settled(sandbox.call(script, args, capabilities, { signal, tenant }));
+  const outcome = yield* settled(sandbox.call(script, args, capabilities, options));
   let gasUsed = input.gasUsed + outcome.gasUsed;
   if (!outcome.ok) return failed(outcome.code, outcome.message, gasUsed);
   const { value } = outcome;

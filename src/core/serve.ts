@@ -122,7 +122,7 @@ class CatalogProvider implements Provider {
     return callAndReport(this.#options, runtime, entry, args, context);
   }
 
-  async readResource(uri: string): ReturnType<Provider["readResource"]> {
+  readResource(uri: string): ReturnType<Provider["readResource"]> {
     const recipe = this.#contents.recipes.get(uri);
     return recipe === undefined ? null : [readRecipe(recipe)];
   }

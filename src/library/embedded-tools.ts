@@ -33,8 +33,6 @@ export interface EmbeddedToolsOptions {
   readonly schemaGas: number;
 }
 
-const TENANT = { client: "", origin: "" } as ToolRuntime["tenant"];
-
 /** The tools of one host, each in an image of its own: none sees another, nor anything of the call before. */
 export class EmbeddedTools {
   readonly #options: EmbeddedToolsOptions;
@@ -79,7 +77,11 @@ export class EmbeddedTools {
   *call(name: string, args: unknown, signal: AbortSignal | undefined): Steps<unknown> {
     const tool = this.#tools.get(name);
     if (tool === undefined) throw new ToolHostError("unknown_tool", `There is no tool ${String(name).slice(0, 128)}.`);
-    const runtime: ToolRuntime = { ...this.#options.runtime, tenant: TENANT, capabilities: this.#options.capabilities };
+    const runtime: ToolRuntime = {
+      ...this.#options.runtime,
+      tenant: undefined,
+      capabilities: this.#options.capabilities,
+    };
     try {
       const answer = yield* callTool(runtime, tool.definition, tool.script, readArguments(args), signal);
       if (!answer.ok) throw new ToolHostError(answer.code, answer.message);
@@ -109,7 +111,7 @@ function throwRefused(checked: Checked<unknown>): void {
 }
 
 /** @throws {ToolHostError} `invalid_arguments`. */
-function readArguments(args: unknown): JsonObject {
+export function readArguments(args: unknown): JsonObject {
   let json: unknown;
   try {
     json = JSON.parse(JSON.stringify(args ?? {}));

@@ -10,6 +10,8 @@ export type ToolHostErrorCode =
   | "bad_option"
   | "bad_memory"
   | "no_engine"
+  /** This platform has nothing that could do it. */
+  | "unsupported"
   // a source that cannot be loaded, besides what the sandbox says of it
   | "bad_source"
   | "bad_name"

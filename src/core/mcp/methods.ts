@@ -4,7 +4,7 @@ import { invalidParams, McpError, RPC } from "./errors.ts";
 import type { RequestId } from "./framing.ts";
 import { checkParameterHeaders } from "./header-parameters.ts";
 import { paginate } from "./pages.ts";
-import type { CallContext, Era, ListedTool, Provider, ToolResult } from "./provider.ts";
+import type { CallContext, Era, ListedTool, Provider, ResourceContents } from "./provider.ts";
 import { cacheable, capabilitiesOf, listedTool } from "./results.ts";
 import { HANDSHAKE_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_VERSIONS } from "./revisions.ts";
 
@@ -47,14 +47,14 @@ export function asksForContent(method: string): boolean {
  *
  * @throws McpError -32601 for a method the era does not have (HTTP 200 legacy, 404 modern); whatever the provider throws.
  */
-export async function invoke(method: string, invocation: Invocation): Promise<JsonObject> {
+export function invoke(method: string, invocation: Invocation): JsonObject | Promise<JsonObject> {
   const { era } = invocation.dialect;
   const run = METHODS[era].get(method);
   if (run === undefined) {
     const message = `Method not found: ${excerpt(method)}`;
     throw new McpError({ status: era === "legacy" ? 200 : 404, rpcCode: RPC.methodNotFound, message });
   }
-  return await run(invocation);
+  return run(invocation);
 }
 
 function initialize({ params, provider }: Invocation): JsonObject {
@@ -95,7 +95,7 @@ export function listTools({ params, dialect, provider, pageSize }: Invocation): 
   return cacheable(dialect.era, provider, { tools: entries.map((tool) => listedTool(dialect.era, tool)), ...rest });
 }
 
-async function callTool(invocation: Invocation): Promise<JsonObject> {
+function callTool(invocation: Invocation): JsonObject | Promise<JsonObject> {
   const { params, dialect, headers, provider } = invocation;
   const { name } = params;
   if (typeof name !== "string") throw invalidParams("params.name must be a string.");
@@ -104,7 +104,7 @@ async function callTool(invocation: Invocation): Promise<JsonObject> {
   const args = params.arguments ?? {};
   if (!isJsonObject(args)) throw invalidParams("params.arguments must be an object.");
   if (dialect.era === "modern" && headers !== null) checkParameterHeaders(tool.inputSchema, args, headers);
-  return (await provider.callTool(name, args, contextOf(invocation))) as ToolResult & JsonObject;
+  return provider.callTool(name, args, contextOf(invocation)) as unknown as JsonObject | Promise<JsonObject>;
 }
 
 function toolNamed(tools: Provider["tools"], name: string): ListedTool | undefined {
@@ -124,11 +124,19 @@ function listResourceTemplates({ params, dialect, provider, pageSize }: Invocati
   return cacheable(dialect.era, provider, { resourceTemplates: entries.map((entry) => ({ ...entry })), ...rest });
 }
 
-async function readResource(invocation: Invocation): Promise<JsonObject> {
-  const { params, dialect, provider } = invocation;
-  const { uri } = params;
+function readResource(invocation: Invocation): JsonObject | Promise<JsonObject> {
+  const { uri } = invocation.params;
   if (typeof uri !== "string") throw invalidParams("params.uri must be a string.");
-  const contents = await provider.readResource(uri, contextOf(invocation));
+  const reading = invocation.provider.readResource(uri, contextOf(invocation));
+  const answer = (contents: readonly ResourceContents[] | null) => resourceResult(invocation, uri, contents);
+  return reading instanceof Promise ? reading.then(answer) : answer(reading);
+}
+
+function resourceResult(
+  { dialect, provider }: Invocation,
+  uri: string,
+  contents: readonly ResourceContents[] | null,
+): JsonObject {
   if (contents === null || contents.length === 0) {
     const rpcCode = dialect.era === "legacy" ? RPC.resourceNotFound : RPC.invalidParams;
     throw new McpError({ status: 200, rpcCode, message: `Resource not found: ${excerpt(uri)}`, data: { uri } });

@@ -78,7 +78,10 @@ export interface Provider {
   /** How long a client may keep the lists, milliseconds. */
   readonly ttlMs: number;
   /** Called only with the name of a listed tool. Input validation is the provider's. */
-  callTool(name: string, args: JsonObject, context: CallContext): Promise<ToolResult>;
+  callTool(name: string, args: JsonObject, context: CallContext): ToolResult | Promise<ToolResult>;
   /** `null` for an unknown URI. */
-  readResource(uri: string, context: CallContext): Promise<readonly ResourceContents[] | null>;
+  readResource(
+    uri: string,
+    context: CallContext,
+  ): readonly ResourceContents[] | null | Promise<readonly ResourceContents[] | null>;
 }

@@ -75,7 +75,7 @@ class CombinedProvider implements Provider {
     return callGuide(this.#recipes, args).result;
   }
 
-  async readResource(uri: string): ReturnType<Provider["readResource"]> {
+  readResource(uri: string): ReturnType<Provider["readResource"]> {
     const recipe = this.#recipes.get(uri);
     return recipe === undefined ? null : [readRecipe(recipe)];
   }

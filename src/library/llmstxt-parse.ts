@@ -1,0 +1,2 @@
+export type { BadMemoryLine, LlmsTxt, MemoryLine, ProseCode, ProseLine, SkillLine } from "../core/llmstxt/parse.ts";
+export { parseLlmsTxt } from "../core/llmstxt/parse.ts";

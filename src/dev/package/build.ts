@@ -71,18 +71,18 @@ const nodeAtRunTime: Plugin = {
 };
 
 /** The library for any platform: nothing of Node may be in it, and no import is left. */
-export function bundleLibrary(options: BuildOptions = {}) {
+export function bundleLibrary({ platform = "neutral", write = true }: Pick<BuildOptions, "platform" | "write"> = {}) {
   return build({
     ...COMMON,
     entryPoints: LIBRARY_ENTRIES,
-    platform: "neutral",
+    platform,
+    write,
     // Some packages tell platforms apart by these alone.
     mainFields: ["module", "main"],
     conditions: ["browser"],
     outdir: PACKAGE_FOLDER,
     chunkNames: "shared-[hash]",
     plugins: [enginesBeside, nodeAtRunTime],
-    ...options,
   });
 }
 

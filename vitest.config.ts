@@ -2,6 +2,7 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { buildDashboard, DASHBOARD_JSX } from "./src/dev/dashboard/build.ts";
+import { buildDemo } from "./src/dev/demo/build.ts";
 
 const COMPATIBILITY = {
   compatibilityDate: "2026-11-01",
@@ -27,6 +28,7 @@ const WASM_MODULES = [{ type: "CompiledWasm" as const, include: ["**/*.wasm"] }]
 /** wrangler.toml, once the console's files that it binds are there. */
 async function builtConfiguration(): Promise<string> {
   await buildDashboard();
+  await buildDemo();
   return "./wrangler.toml";
 }
 

@@ -23,6 +23,7 @@ const BUILD_STEPS = [
   "src/dev/schema/build.ts",
   "src/dev/sigstore/build.ts",
   "src/dev/dashboard/build.ts",
+  "src/dev/demo/build.ts",
 ];
 
 /** What each runs: a script and what it is given first. */

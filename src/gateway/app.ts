@@ -7,6 +7,7 @@ import { addHeaders } from "./answer-headers.ts";
 import { authenticate } from "./auth/authenticate.ts";
 import { browserOrigins } from "./cors.ts";
 import { dashboard } from "./dashboard.ts";
+import { demo, notOnAdminHost } from "./demo.ts";
 import { GatewayError } from "./errors.ts";
 import { healthz, readyz } from "./health.ts";
 import {
@@ -91,6 +92,13 @@ function createOtherRoutes(): Hono<GatewayContext> {
 
   app.get("/", route("/"), welcome);
   app.all("/", only("GET, HEAD"));
+
+  app.use("/demo", route("/demo"), notOnAdminHost);
+  app.use("/demo/*", route("/demo"), notOnAdminHost);
+  app.get("/demo", demo);
+  app.get("/demo/*", demo);
+  app.all("/demo", only("GET, HEAD"));
+  app.all("/demo/*", only("GET, HEAD"));
 
   app.use("/metrics", route("/metrics"), adminHost);
   app.get("/metrics", operators, metrics);

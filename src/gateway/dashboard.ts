@@ -38,7 +38,7 @@ export async function dashboard(c: Context<GatewayContext>): Promise<Response> {
 }
 
 /** What the browser holds already. */
-function conditions(c: Context<GatewayContext>): Record<string, string> {
+export function conditions(c: Context<GatewayContext>): Record<string, string> {
   const etag = c.req.header("If-None-Match");
   return etag === undefined ? {} : { "If-None-Match": etag };
 }

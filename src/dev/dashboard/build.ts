@@ -54,7 +54,8 @@ export async function scriptBytes(): Promise<number> {
   return scripts.reduce((sum, script) => sum + gzipSync(script).length, 0);
 }
 
-async function newest(paths: readonly string[]): Promise<number> {
+/** When anything under these paths was last written, epoch milliseconds. */
+export async function newest(paths: readonly string[]): Promise<number> {
   let latest = 0;
   for (const path of paths) {
     const info = await stat(path);

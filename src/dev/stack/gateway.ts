@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { buildDashboard, DASHBOARD_FOLDER } from "../dashboard/build.ts";
+import { buildDemo } from "../demo/build.ts";
 import { type BuiltWorker, buildWorker } from "./bundle.ts";
 import { applyMigrations } from "./migrations.ts";
 import { ROOT } from "./paths.ts";
@@ -55,6 +56,7 @@ type D1Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
 
 export async function buildGateway(): Promise<BuiltWorker> {
   await buildDashboard();
+  await buildDemo();
   return buildWorker({ name: NAME, config: "wrangler.toml", sources: ["src/core", "src/gateway"] });
 }
 

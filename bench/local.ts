@@ -1,9 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { build } from "esbuild";
-import { ROOT } from "../src/dev/stack/paths.ts";
+import { buildPackage, PACKAGE_FOLDER } from "../src/dev/package/build.ts";
 import { LISTED_TOOLS } from "./publisher.ts";
 import { quantile, round } from "./statistics.ts";
 
@@ -20,13 +18,13 @@ export interface LocalFigures {
   readonly call_p99_ms: number;
 }
 
-/** Measures `skillgate <origin>` as it is published: one bundle, plain JavaScript. */
+/** Measures `skillgate <origin>` as the npm package has it. */
 export async function measureLocal(
-  folder: string,
   origin: string,
   { starts, calls }: { readonly starts: number; readonly calls: number },
 ): Promise<LocalFigures> {
-  const command = await bundleCommand(join(folder, "command"));
+  await buildPackage();
+  const command = join(PACKAGE_FOLDER, "skillgate.js");
   const firsts: number[] = [];
   for (let turn = 0; turn < starts; turn++) {
     const startedAt = performance.now();
@@ -96,23 +94,4 @@ class Client {
     this.#process.stdin.end();
     await exited;
   }
-}
-
-/** The command and the engines, laid out beside each other as in the sources. */
-async function bundleCommand(folder: string): Promise<string> {
-  const engines = "core/sandbox/generated";
-  await build({
-    entryPoints: [join(ROOT, "src/local/skillgate.ts")],
-    outdir: join(folder, "local"),
-    bundle: true,
-    splitting: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    // Some dependencies are CommonJS and ask for Node's own modules.
-    banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` },
-  });
-  await cp(join(ROOT, "src", engines), join(folder, engines), { recursive: true });
-  await writeFile(join(folder, "package.json"), '{"type":"module"}');
-  return join(folder, "local/skillgate.js");
 }

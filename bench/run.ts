@@ -234,7 +234,7 @@ async function main(args: readonly string[]): Promise<number> {
 
     if (wants("local")) {
       begin("The command on stdio");
-      measured.local = await measureLocal(folder, main, plan.local);
+      measured.local = await measureLocal(main, plan.local);
     }
 
     if (values["compare-serving"]) begin("Ways of serving");

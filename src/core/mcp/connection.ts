@@ -168,10 +168,10 @@ export class Connection {
       const seconds = (beats * (heartbeatMs ?? 0)) / 1_000;
       send(seconds, undefined, `Running for ${seconds} s.`);
     };
-    const timer = heartbeatMs === undefined ? undefined : setInterval(beat, heartbeatMs);
+    const timer = heartbeatMs === undefined ? null : setInterval(beat, heartbeatMs);
     const end = () => {
       isOver = true;
-      clearInterval(timer);
+      if (timer !== null) clearInterval(timer);
     };
     return { send, end };
   }

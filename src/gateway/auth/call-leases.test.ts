@@ -119,6 +119,20 @@ describe("calls granted ahead", () => {
     expect(left).toBeGreaterThanOrEqual(270);
   });
 
+  it("[budget:daily-quota] that were not made come back to the day, also once their minute is over", () => {
+    const [counter, one, other] = [new CallCounter(), new CallLeases(), new CallLeases()];
+    const noon = Math.floor(START / 86_400_000) * 86_400_000 + 43_200_000;
+    const allowance = { rpm: null, dailyQuota: 3_200 };
+    const count = (leases: CallLeases, from: number, calls: number) =>
+      Array.from({ length: calls }, () => call(counter, leases, allowance, from)).filter(({ allowed }) => allowed)
+        .length;
+    expect(count(one, noon, 40)).toBe(40);
+    // More than a minute of another isolate's calls: the first one's second has left the window.
+    expect(count(other, noon + 70_000, 1)).toBe(1);
+    expect(count(one, noon + 140_000, 1)).toBe(1);
+    expect(count(one, noon + 141_000, 4_000)).toBe(3_200 - 42);
+  });
+
   it("end with the second in which they were counted, and when a clock is set back", () => {
     const grant: Grant = {
       verdict: { allowed: true, rate: null },

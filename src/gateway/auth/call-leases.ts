@@ -32,8 +32,9 @@ interface Lease {
  * as a whole call.
  *
  * A grant ends with the second in which the limiter counted it, so never more calls are let through in a minute or a day than without
- * grants. What is left of it then goes back with the next question; where none follows, the client has that many calls fewer for a
- * minute: at most 511 a question and at most 1/32 of what it had left, so a client with less than 64 calls left is counted call by call.
+ * grants. What is left of it then goes back with this isolate's next question, however late. Until then, or for good where the isolate
+ * ends or the question fails, the client has that many calls fewer in that minute and that day: at most 511 a question and at most 1/32 of
+ * what it had left, so a client with less than 64 calls left is counted call by call.
  */
 export class CallLeases {
   readonly #leases = new LruCache<string, Lease>(MAX_CLIENTS);

@@ -104,12 +104,11 @@ export class CallCounter {
     return { extra, slot };
   }
 
-  /** Takes back calls that were counted ahead and not made. */
+  /** Takes back calls that were counted ahead and not made: from their second, while that counts, and from their day. */
   giveBack(slot: number, calls: number): void {
     const counted = this.#slots.find(([number]) => number === slot);
-    if (counted === undefined) return;
-    const freed = Math.min(calls, counted[1]);
-    counted[1] -= freed;
+    const freed = counted === undefined ? calls : Math.min(calls, counted[1]);
+    if (counted !== undefined) counted[1] -= freed;
     if (Math.floor((slot * SLOT_MS) / DAY_MS) === this.#day) this.#dayCount = Math.max(0, this.#dayCount - freed);
   }
 

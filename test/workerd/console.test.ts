@@ -107,6 +107,22 @@ describe("the impact of an origin's end", () => {
     const all = await env.DB.prepare("SELECT count(*) AS n FROM clients WHERE grant_all").first<{ n: number }>();
     expect(impact.clientsTotal).toBe((all?.n ?? 0) + 1);
   });
+
+  it("shows who called before everybody else, however many may", async () => {
+    const publisher = await publisherWithId({ pin: "off" });
+    await publisher.publish([skill("one")]);
+    const caller = await addClient({ grants: [publisher.id] });
+    await callTool(mcp(publisher.origin), caller.token, "one");
+    await env.DB.prepare(
+      `INSERT INTO clients (id, name, status, grant_all, created_at, updated_at)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
+       SELECT 'cli_aaa' || i, 'aaa ' || i, 'active', 1, 0, 0 FROM n`,
+    ).run();
+    const impact = await api("GET", `/origins/${publisher.id}/impact`);
+    await env.DB.prepare("DELETE FROM clients WHERE id LIKE 'cli_aaa%'").run();
+    expect(impact.clients[0]).toMatchObject({ id: caller.id, callsLastDay: 1 });
+    expect(impact.clients).toHaveLength(200);
+  });
 });
 
 describe("the health of the gateway", () => {

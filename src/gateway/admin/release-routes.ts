@@ -174,12 +174,13 @@ async function impactOf(c: AdminContext, id: string) {
   await flushUsage(c.env);
   const to = Date.now();
   const lastDay = { from: to - DAY_MS, to, originId: id };
-  const [granted, byClient, whole, tools] = await Promise.all([
-    grantedClients(registry, id, MAX_CLIENTS),
+  const [byClient, whole, tools] = await Promise.all([
     sumUsage(registry, { by: "client", ...lastDay }, { limit: MAX_CLIENTS, after: null }),
     sumUsage(registry, { by: "origin", ...lastDay }, { limit: 1, after: null }),
     toolsOf(c, row),
   ]);
+  const callers = byClient.items.map(({ clientId }) => clientId ?? "");
+  const granted = await grantedClients(registry, id, callers, MAX_CLIENTS);
   const calls = new Map(byClient.items.map((sum) => [sum.clientId, sum.calls]));
   const clients = granted.clients.map((client) => ({ ...client, callsLastDay: calls.get(client.id) ?? 0 }));
   return {

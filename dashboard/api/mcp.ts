@@ -1,4 +1,5 @@
 import type { WireRequest } from "./curl.ts";
+import { ApiProblem } from "./problem.ts";
 
 /** One exchange with the gateway's MCP endpoint, as it went over the wire. */
 export interface Exchange {
@@ -98,6 +99,36 @@ export function messageOf({ response }: Exchange): Readonly<Record<string, unkno
   } catch {
     return undefined;
   }
+}
+
+/** Why an exchange brought no result; null: it brought one. A refusal before the message is read is `{"error": "<code>", "message"}`. */
+export function refusalOf(one: Exchange): ApiProblem | null {
+  if (one.status === 0) {
+    return new ApiProblem(0, { code: "unreachable", detail: `No answer came from the gateway: ${one.response}` });
+  }
+  const message = messageOf(one);
+  const isGood = one.status >= 200 && one.status < 300;
+  if (isGood && message?.result !== undefined) return null;
+  const { code, text } = refusalIn(message);
+  const saying = text ?? "what it sent is no JSON-RPC answer.";
+  const hint = code === "browser_origin" ? BROWSER_ORIGIN_HINT : "";
+  return new ApiProblem(one.status, { code, detail: `The gateway answered ${one.status}: ${saying}${hint}` });
+}
+
+const BROWSER_ORIGIN_HINT =
+  " Name this console's host in PUBLIC_HOSTS or ADMIN_HOST, or its web origin in ALLOWED_BROWSER_ORIGINS, where the gateway is deployed.";
+
+function refusalIn(message: ReturnType<typeof messageOf>): { readonly code: string; readonly text?: string } {
+  const error = message?.error;
+  if (typeof error === "object" && error !== null) {
+    const { code, message: text } = error as { readonly code?: unknown; readonly message?: unknown };
+    return { code: String(code ?? "unknown"), ...(typeof text === "string" ? { text } : {}) };
+  }
+  const text = message?.message;
+  return {
+    code: typeof error === "string" ? error : "unknown",
+    ...(typeof text === "string" ? { text } : {}),
+  };
 }
 
 /** `auth;dur=0.4, release;dur=1.2` */

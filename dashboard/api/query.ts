@@ -9,6 +9,8 @@ export interface Query<T> {
   readonly data: T | undefined;
   readonly problem: ApiProblem | undefined;
   readonly isLoading: boolean;
+  /** Whether `data` is of what is asked for now, not of what was asked for before. */
+  readonly isCurrent: boolean;
   readonly reload: () => void;
 }
 
@@ -90,6 +92,7 @@ export function useReading<T>(
     data: isCurrent || keepsOld ? known.data : undefined,
     problem: isCurrent ? known.problem : undefined,
     isLoading,
+    isCurrent,
     reload: load,
   };
 }
@@ -99,6 +102,11 @@ export interface PagedQuery<T> extends Query<Page<T>> {
   readonly page: number;
   readonly next: (() => void) | null;
   readonly previous: (() => void) | null;
+}
+
+/** The way to the page after the one that is asked for; while an older page is still on the screen, its cursor leads nowhere. */
+export function followed(cursors: readonly string[], following: string, isCurrent: boolean): readonly string[] {
+  return isCurrent ? [...cursors, following] : cursors;
 }
 
 /** A list, one page at a time: what is on the screen stays small however long the list is. */
@@ -116,7 +124,7 @@ export function usePages<T>(path: string | null, limit = 50): PagedQuery<T> {
   return {
     ...query,
     page: cursors.length + 1,
-    next: following === null ? null : () => setTrail({ path, cursors: [...cursors, following] }),
+    next: following === null ? null : () => setTrail({ path, cursors: followed(cursors, following, query.isCurrent) }),
     previous: cursors.length === 0 ? null : () => setTrail({ path, cursors: cursors.slice(0, -1) }),
   };
 }

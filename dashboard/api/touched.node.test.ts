@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changeOf, isTouched } from "./touched.ts";
+import { changeOf, isTouched, restAfter } from "./touched.ts";
 
 const ID = `org_${"0".repeat(24)}`;
 const PATHS = [
@@ -47,4 +47,10 @@ describe("an event of the stream touches", () => {
     expect(touchedBy(type, data)).toHaveLength(PATHS.length);
     expect(isTouched("/health", changeOf(type, "{"))).toBe(true);
   });
+});
+
+it("lets what is dear to read rest longer, however much happens", () => {
+  expect(restAfter("/usage?by=hour #800")).toBe(20_000);
+  expect(restAfter("/health")).toBe(30_000);
+  expect(restAfter("/audit?limit=50")).toBe(1_000);
 });

@@ -8,7 +8,7 @@ import { type SigningKey, signEntry, utcDay } from "../signing-keys.ts";
 import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf, Dialog } from "../ui/action.tsx";
 import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
-import { Badge, Empty, Facts, Hash, Loaded, Moment, Note, Screen, State, Tabs } from "../ui/parts.tsx";
+import { Badge, Empty, Facts, Hash, Loaded, Moment, Note, ProblemNote, Screen, State, Tabs } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
 import { phrase } from "../ui/words.ts";
 import { OriginPicker } from "./pickers.tsx";
@@ -45,7 +45,7 @@ function Stored() {
   const [results, setResults] = useState<readonly AttestationResult[] | null>(null);
   const [shown, setShown] = useState<string | null>(null);
   const may = useMay("reviewer");
-  const keys = useSigningKeys() ?? [];
+  const { keys = [], problem: unreadKeys } = useSigningKeys();
   const path = `/attestations${queryOf({
     origin,
     sort,
@@ -106,6 +106,7 @@ function Stored() {
           </a>
         )}
       </div>
+      {unreadKeys !== null && <ProblemNote problem={unreadKeys} />}
       {results !== null && <AttestationResults results={results} />}
       <PagedTable
         query={query}

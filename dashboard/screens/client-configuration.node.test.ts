@@ -29,6 +29,7 @@ describe("the address that clients are told", () => {
       "https://gate.example",
     ],
     ["a public host, where this one is none", "gate.example", "", "ops.example", "https://gate.example"],
+    ["unknown, where this is the operators' host and none is named", "", "ops.example", "ops.example", null],
     ["here, where there is no other", "ops.example", "ops.example", "ops.example", "https://ops.example"],
   ])("is %s", (_, publicHosts, adminHost, host, expected) => {
     expect(of(publicHosts, adminHost, host)).toBe(expected);

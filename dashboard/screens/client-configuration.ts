@@ -8,16 +8,19 @@ export function endpointOf(gateway: string, origin: string): string {
 
 /**
  * Where clients reach the gateway: here, unless its settings say that this host is the operators' own or that its public hosts are others.
+ * Null: this host is the operators' own, and no setting names another.
  */
 export function publicAddress(
   settings: readonly Pick<Setting, "name" | "value">[],
   here: { readonly protocol: string; readonly host: string },
-): string {
+): string | null {
   const settingOf = (name: string) => String(settings.find((setting) => setting.name === name)?.value ?? "");
   const isOperators = settingOf("ADMIN_HOST") === here.host;
-  const hosts = settingOf("PUBLIC_HOSTS")
+  const named = settingOf("PUBLIC_HOSTS")
     .split(/[\s,]+/)
-    .filter((host) => host !== "" && host !== settingOf("ADMIN_HOST"));
+    .filter((host) => host !== "");
+  if (isOperators && named.length === 0) return null;
+  const hosts = named.filter((host) => host !== settingOf("ADMIN_HOST"));
   const [first] = hosts;
   const host = first === undefined || (hosts.includes(here.host) && !isOperators) ? here.host : first;
   return `${here.protocol}//${host}`;

@@ -183,10 +183,10 @@ function ShownOnce({
   const [origin, choose] = useState<string | null>(null);
   const [named, setNamed] = useState<string | null>(null);
   const policy = useQuery<{ readonly items: readonly Setting[] }>("/policy");
-  const gateway = named ?? publicAddress(policy.data?.items ?? [], location);
+  const gateway = named ?? (policy.data === undefined ? null : publicAddress(policy.data.items, location)) ?? "";
   const granted = client.grants === "all" ? null : new Set(client.grants);
   return (
-    <Dialog title="The new token" onClose={onClose}>
+    <Dialog title="The new token" onClose={onClose} staysOnEscape>
       <div class="section">
         <Note tone="warn">Copy it now: it is shown this once, and the gateway keeps only its hash.</Note>
         <div class="curl">
@@ -207,11 +207,13 @@ function ShownOnce({
             label="Gateway"
             name="gateway"
             value={gateway}
+            placeholder="https://gateway.example"
             hint="The address at which clients reach it."
             onInput={(event) => setNamed(event.currentTarget.value.trim())}
           />
         </div>
         {origin !== null &&
+          gateway !== "" &&
           configurations(gateway, origin, issued.token).map(({ title, text }) => (
             <details key={title}>
               <summary>{title}</summary>

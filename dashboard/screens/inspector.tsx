@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { curlOf } from "../api/curl.ts";
-import { type Exchange, exchange, type McpTool, messageOf } from "../api/mcp.ts";
+import { type Exchange, exchange, type McpTool, messageOf, refusalOf } from "../api/mcp.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
 import { type ApiRequest, change } from "../api/request.ts";
 import { useMay } from "../session.tsx";
@@ -46,6 +46,8 @@ export function InspectorScreen() {
   const ask = async (at: Inspection, method: string, params: object) => {
     const done = await exchange(at.origin, at.token, method, params);
     setExchanges((before) => [done, ...before].slice(0, MAX_EXCHANGES));
+    const refusal = refusalOf(done);
+    if (refusal !== null) throw refusal;
     return messageOf(done);
   };
   const list = async (at: Inspection) => {
@@ -54,7 +56,7 @@ export function InspectorScreen() {
     do {
       const message = await ask(at, "tools/list", cursor === undefined ? {} : { cursor });
       const result = (message?.result ?? {}) as { tools?: readonly McpTool[]; nextCursor?: unknown };
-      if (message?.error !== undefined || !Array.isArray(result.tools)) break;
+      if (!Array.isArray(result.tools)) throw new Error("The answer of tools/list has no list of tools.");
       found.push(...result.tools.filter(({ name }) => typeof name === "string"));
       cursor = result.nextCursor;
     } while (typeof cursor === "string" && found.length < MAX_TOOLS);
@@ -198,6 +200,7 @@ function ToolCall({
     const form = new FormData(event.currentTarget as HTMLFormElement);
     setBusy(true);
     setProblem(null);
+    setMessage(undefined);
     try {
       const args = asJson ? JSON.parse(textOf(form, "arguments") || "{}") : argumentsOf(tool.inputSchema, form);
       setMessage(await call(args));
@@ -253,19 +256,6 @@ function ToolCall({
 }
 
 function Result({ message }: { readonly message: Readonly<Record<string, unknown>> }) {
-  const error = (message.error ?? null) as { code?: unknown; message?: unknown } | null;
-  if (error !== null) {
-    return (
-      <Note tone="bad">
-        <p>
-          Refused: <Visible text={textOfValue(error.message)} />{" "}
-          <code>
-            <Visible text={textOfValue(error.code)} />
-          </code>
-        </p>
-      </Note>
-    );
-  }
   const result = (message.result ?? {}) as { isError?: boolean; content?: unknown };
   const content = Array.isArray(result.content) ? result.content : [];
   return (

@@ -34,7 +34,7 @@ export function OriginFlow({ origin }: { readonly origin: Origin }) {
     setSteps([]);
     try {
       const result = await probeLive(origin.id, (step) => {
-        collected.current.push(step);
+        collected.current[step.key] = step;
         setSteps([...collected.current]);
       });
       lastProbes.set(origin.id, result);

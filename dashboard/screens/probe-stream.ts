@@ -10,7 +10,7 @@ export interface ProbeStep {
   readonly text: string;
 }
 
-/** More steps than this are counted, not listed. */
+/** More steps than this are counted in one last line, not listed. */
 const MAX_STEPS = 2_000;
 
 /** The request of a probe whose progress is told. */
@@ -18,7 +18,7 @@ export function probeRequest(originId: string): ApiRequest {
   return { method: "POST", path: `/origins/${originId}/probe`, accept: "text/event-stream, application/json" };
 }
 
-/** Probes an origin and tells each fetch and hash as it happens. @throws ApiProblem. */
+/** Probes an origin and tells each fetch and hash as it happens; a step whose key was told before takes its place. @throws ApiProblem. */
 export async function probeLive(originId: string, onStep: (step: ProbeStep) => void): Promise<Probe> {
   const answer = await send(probeRequest(originId));
   if (!answer.headers.get("Content-Type")?.startsWith("text/event-stream")) return (await answer.json()) as Probe;
@@ -26,7 +26,9 @@ export async function probeLive(originId: string, onStep: (step: ProbeStep) => v
   for await (const { event, data } of readEvents(answer)) {
     if (event === "result") return data as unknown as Probe;
     if (event === "problem") throw new ApiProblem(Number(data.status ?? 0), data);
-    if (key < MAX_STEPS) onStep({ key: key++, ...describe(event, data) });
+    if (key < MAX_STEPS) onStep({ key, ...describe(event, data) });
+    else onStep({ key: MAX_STEPS, state: "busy", text: `and ${key - MAX_STEPS + 1} more` });
+    key++;
   }
   throw new ApiProblem(0, { code: "unreachable", detail: "The probe broke off before it ended. Probe again." });
 }

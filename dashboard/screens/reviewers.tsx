@@ -199,7 +199,7 @@ function ReviewerFields() {
 }
 
 function BrowserKeys({ isAdmin }: { readonly isAdmin: boolean }) {
-  const first = useSigningKeys();
+  const { keys: first, problem: unread } = useSigningKeys();
   const [later, setLater] = useState<readonly SigningKey[] | null>(null);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [leaving, setLeaving] = useState<SigningKey | null>(null);
@@ -240,6 +240,7 @@ function BrowserKeys({ isAdmin }: { readonly isAdmin: boolean }) {
           Make a key
         </button>
       </form>
+      {unread !== null && later === null && <ProblemNote problem={unread} />}
       {problem !== null && <ProblemNote problem={problem} />}
       {keys.length > 0 && (
         <Table

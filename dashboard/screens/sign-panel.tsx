@@ -3,6 +3,7 @@ import type { AttestationClaim } from "../../src/core/attestation/attestation.ts
 import type { CalendarDate } from "../../src/core/attestation/calendar-date.ts";
 import type { Sha256Hex } from "../../src/core/integrity.ts";
 import type { CanonicalOrigin } from "../../src/core/origin.ts";
+import { ApiProblem, toProblem } from "../api/problem.ts";
 import type { AttestationResult, SkillVersion } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
@@ -10,23 +11,39 @@ import { listKeys, type SigningKey, signEntry, utcDay } from "../signing-keys.ts
 import { Visible } from "../text/visible.tsx";
 import { Action } from "../ui/action.tsx";
 import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
-import { Note, Section } from "../ui/parts.tsx";
+import { Note, ProblemNote, Section } from "../ui/parts.tsx";
 import { phrase, publicName } from "../ui/words.ts";
 
 const DEFAULT_DAYS = 180;
 
-/** The keys of this browser; undefined while they are read. */
-export function useSigningKeys(): readonly SigningKey[] | undefined {
-  const [keys, setKeys] = useState<readonly SigningKey[] | undefined>(undefined);
+interface SigningKeys {
+  /** Undefined while they are read, and where they cannot be. */
+  readonly keys: readonly SigningKey[] | undefined;
+  readonly problem: ApiProblem | null;
+}
+
+/** The keys of this browser. */
+export function useSigningKeys(): SigningKeys {
+  const [known, setKnown] = useState<SigningKeys>({ keys: undefined, problem: null });
   useEffect(() => {
-    listKeys().then(setKeys, () => setKeys([]));
+    listKeys().then(
+      (keys) => setKnown({ keys, problem: null }),
+      (error) => setKnown({ keys: undefined, problem: unreadable(error) }),
+    );
   }, []);
-  return keys;
+  return known;
+}
+
+function unreadable(error: unknown): ApiProblem {
+  return new ApiProblem(0, {
+    code: "signing_keys",
+    detail: `The signing keys of this browser cannot be read: ${toProblem(error).message}`,
+  });
 }
 
 /** Vouching for a version: with a key of this browser, or by an attestation that was signed elsewhere. */
 export function SignPanel({ origin, version }: { readonly origin: string; readonly version: SkillVersion }) {
-  const keys = useSigningKeys();
+  const { keys, problem } = useSigningKeys();
   const may = useMay("reviewer");
   const [results, setResults] = useState<readonly AttestationResult[] | null>(null);
   const done = (answer: { readonly results: readonly AttestationResult[] }) => setResults(answer.results);
@@ -57,6 +74,7 @@ export function SignPanel({ origin, version }: { readonly origin: string; readon
         </>
       }
     >
+      {problem !== null && <ProblemNote problem={problem} />}
       {keys?.length === 0 && (
         <Note tone="quiet">
           <p>

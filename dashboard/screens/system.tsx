@@ -52,8 +52,13 @@ export function SystemScreen() {
               title="Replace the trust root"
               submit="Replace"
               tone="danger"
-              disabled={!isAdmin}
-              request={(form) => ({ method: "PUT", path: "/trust-root", body: rootOf(textOf(form, "root")) })}
+              disabled={!isAdmin || root.data === undefined}
+              request={(form) => ({
+                method: "PUT",
+                path: "/trust-root",
+                ...unchanged(root.data),
+                body: rootOf(textOf(form, "root")),
+              })}
             >
               <TextArea label="trusted_root.json" name="root" class="code" rows={10} required spellcheck={false} />
             </Action>
@@ -63,7 +68,7 @@ export function SystemScreen() {
               submit="Go back"
               tone="danger"
               disabled={!isAdmin || root.data?.source !== "operator"}
-              request={() => ({ method: "DELETE", path: "/trust-root" })}
+              request={() => ({ method: "DELETE", path: "/trust-root", ...unchanged(root.data) })}
             >
               <p>All bundles are judged by it within 5 seconds.</p>
             </Action>
@@ -106,6 +111,11 @@ export function SystemScreen() {
       </p>
     </Screen>
   );
+}
+
+/** The root that was on the screen must still be in force. */
+function unchanged(root: TrustRoot | undefined): { readonly unchanged?: TrustRoot } {
+  return root === undefined ? {} : { unchanged: root };
 }
 
 function rootOf(text: string): unknown {

@@ -159,10 +159,13 @@ function ActionDialog<Answer, Row>(props: ActionProps<Answer, Row> & { readonly 
 export function Dialog({
   title,
   onClose,
+  staysOnEscape = false,
   children,
 }: {
   readonly title: string;
   readonly onClose: () => void;
+  /** What it shows cannot be shown again: a button of it alone closes it. */
+  readonly staysOnEscape?: boolean;
   readonly children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -181,9 +184,13 @@ export function Dialog({
     <dialog
       ref={dialog}
       aria-labelledby={id}
+      onKeyDown={(event) => {
+        // A browser closes a dialog at the second Escape, whatever `cancel` says.
+        if (staysOnEscape && event.key === "Escape") event.preventDefault();
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        if (!staysOnEscape) onClose();
       }}
     >
       <h2 id={id}>

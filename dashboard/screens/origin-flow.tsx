@@ -1,9 +1,10 @@
 import { useRef, useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
+import { useQuery } from "../api/query.ts";
 import { announceChange } from "../api/request.ts";
-import type { Origin, Probe, SkillVersion } from "../api/types.ts";
+import type { Origin, Probe, Release, Session, SkillVersion } from "../api/types.ts";
 import { Link } from "../router.tsx";
-import { useMay } from "../session.tsx";
+import { useMay, useSession } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf } from "../ui/action.tsx";
 import { Check } from "../ui/form.tsx";
@@ -11,16 +12,25 @@ import { Loaded, Moment, Note, ProblemNote, Section } from "../ui/parts.tsx";
 import { count, publicName } from "../ui/words.ts";
 import { useCurrentVersions } from "./current-versions.ts";
 import { isToDecide, reviewPath } from "./origin.tsx";
+import { attestedToday, probeToday } from "./origin-facts.ts";
 import { ProbeResult } from "./probe-result.tsx";
 import { type ProbeStep, probeLive, probeRequest } from "./probe-stream.ts";
 
-/** The last probe's result, kept while the console is open: the gateway keeps what was seen, not what was said. */
-const lastProbes = new Map<string, Probe>();
+/** The last probe's result by origin, as long as one is signed in: the gateway keeps what was seen, not what was said. */
+const lastProbes = new WeakMap<Session, Map<string, Probe>>();
+
+function probesOf(session: Session): Map<string, Probe> {
+  const probes = lastProbes.get(session) ?? new Map<string, Probe>();
+  lastProbes.set(session, probes);
+  return probes;
+}
 
 /** From proposal to service: what is done, what comes next, and the button for it. */
 export function OriginFlow({ origin }: { readonly origin: Origin }) {
   const versions = useCurrentVersions(origin.id);
-  const [probe, setProbe] = useState<Probe | null>(lastProbes.get(origin.id) ?? null);
+  const release = useQuery<Release>(`/origins/${origin.id}/release`);
+  const probes = probesOf(useSession().session);
+  const [lastProbe, setProbe] = useState<Probe | null>(probes.get(origin.id) ?? null);
   const [steps, setSteps] = useState<readonly ProbeStep[]>([]);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [isProbing, setProbing] = useState(false);
@@ -37,7 +47,7 @@ export function OriginFlow({ origin }: { readonly origin: Origin }) {
         collected.current[step.key] = step;
         setSteps([...collected.current]);
       });
-      lastProbes.set(origin.id, result);
+      probes.set(origin.id, result);
       setProbe(result);
     } catch (error) {
       setProblem(toProblem(error));
@@ -52,7 +62,8 @@ export function OriginFlow({ origin }: { readonly origin: Origin }) {
     <Loaded query={versions}>
       {(current) => {
         const waiting = current.filter(isToDecide);
-        const attested = probe?.skills.filter(({ verdict }) => verdict === "attested").length ?? null;
+        const attested = attestedToday(current, release.data);
+        const probe = lastProbe && probeToday(lastProbe, origin.probedAt, current, release.data);
         return (
           <>
             <Steps origin={origin} current={current} waiting={waiting.length} attested={attested} />

@@ -7,7 +7,7 @@ import type { HiddenCharacter, Origin, ReadSkillVersion, SkillDiff, SkillSource,
 import { Link, usePlace } from "../router.tsx";
 import { useMay } from "../session.tsx";
 import { DiffView } from "../text/diff-view.tsx";
-import { Markdown } from "../text/markdown.tsx";
+import { MAX_MARKDOWN_CHARS, Markdown } from "../text/markdown.tsx";
 import { Source } from "../text/source.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf } from "../ui/action.tsx";
@@ -301,13 +301,16 @@ function Recipe({ text, hidden }: { readonly text: string | null; readonly hidde
   return (
     <>
       <HiddenWarning found={hidden} where="recipe" />
-      <div class="card">
-        <Markdown text={text} label="Recipe" />
-      </div>
-      <details>
-        <summary>The recipe as it is written</summary>
-        <Source text={text} label="Recipe, as written" language="text" />
-      </details>
+      {/* What clients get comes first: laid out, Markdown shows no definitions, titles or words after a fence. */}
+      <Source text={text} label="Recipe, as clients get it" language="text" />
+      {text.length <= MAX_MARKDOWN_CHARS && (
+        <details>
+          <summary>The recipe laid out</summary>
+          <div class="card">
+            <Markdown text={text} label="Recipe" />
+          </div>
+        </details>
+      )}
     </>
   );
 }

@@ -37,6 +37,17 @@ describe("somebody else's Markdown", () => {
     expect(all?.filter(({ type }) => type === "a").map(({ props }) => props.href)).toEqual(["https://t.example/i.png"]);
   });
 
+  it("leaves nothing out that a reader of the text would see", () => {
+    const text = [
+      "[//]: # (one)",
+      '[x]: https://a.example "two"',
+      '[v](https://a.example "three") ![i](https://a.example/i.png "four")',
+      "```js five\n1\n```",
+    ].join("\n\n");
+    const all = shown(text)?.[0]?.text;
+    for (const word of ["one", "two", "three", "four", "five"]) expect(all).toContain(word);
+  });
+
   it("is made of a few harmless elements, whatever it is", () => {
     const word = fc.constantFrom(
       ...[

@@ -44,7 +44,6 @@ export function Blocks({ tokens, depth }: { readonly tokens: readonly Token[]; r
 function block(token: Token, depth: number): ComponentChildren {
   switch (token.type) {
     case "space":
-    case "def":
       return null;
     case "hr":
       return <hr />;
@@ -52,7 +51,14 @@ function block(token: Token, depth: number): ComponentChildren {
       return <Heading level={token.depth + 2}>{inline(token, depth)}</Heading>;
     case "code":
       return (
-        <Source text={token.text} label="Code in the recipe" language={isScript(token.lang) ? "javascript" : "text"} />
+        <>
+          {hasMoreThanAName(token.lang) && <p>{visibleParts(token.lang)}</p>}
+          <Source
+            text={token.text}
+            label="Code in the recipe"
+            language={isScript(token.lang) ? "javascript" : "text"}
+          />
+        </>
       );
     case "blockquote":
       return (
@@ -142,12 +148,27 @@ function span(token: Token, depth: number): ComponentChildren {
     case "br":
       return <br />;
     case "link":
-      return <OutsideLink href={token.href}>{inline(token as WithTokens, depth)}</OutsideLink>;
+      return (
+        <>
+          <OutsideLink href={token.href}>{inline(token as WithTokens, depth)}</OutsideLink>
+          {titleOf(token as Tokens.Link)}
+        </>
+      );
     case "image":
-      return <OutsideLink href={token.href}>[image: {visibleParts(plain(token.text))}]</OutsideLink>;
+      return (
+        <>
+          <OutsideLink href={token.href}>[image: {visibleParts(plain(token.text))}]</OutsideLink>
+          {titleOf(token as Tokens.Image)}
+        </>
+      );
     default:
       return visibleParts(token.raw);
   }
+}
+
+/** What a browser would show on hovering alone. */
+function titleOf({ title }: { readonly title?: string | null }): ComponentChildren {
+  return title ? <> “{visibleParts(plain(title))}”</> : null;
 }
 
 /** A link that leaves the console and tells nobody where from; whatever is no http address is text. */
@@ -179,6 +200,11 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 /** The parser writes the five characters of HTML as entities in some places; elements want text. */
 function plain(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+}
+
+/** The words after a fence that are more than a language. */
+function hasMoreThanAName(words: string | undefined): words is string {
+  return words !== undefined && /\s/.test(words);
 }
 
 function isScript(language: string | undefined): boolean {

@@ -160,6 +160,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
       if (name === "greet") await page.getByText("/api/greeting", { exact: true }).waitFor();
       if (name === "add") {
         await page.getByRole("tab", { name: "Recipe" }).click();
+        await page.getByText("# Adding").waitFor();
+        await page.getByText("The recipe laid out").click();
         await page.getByRole("heading", { name: "Adding" }).waitFor();
       }
       await button("Sign here").click();

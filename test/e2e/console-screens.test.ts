@@ -167,6 +167,7 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     await page.getByText("The source has characters that nobody sees.").waitFor();
     expect(await page.locator(".source .hidden-character").first().textContent()).toBe("U+202E");
     await page.getByRole("tab", { name: "Recipe" }).click();
+    await page.getByText("The recipe laid out").click();
     const recipe = page.locator(".markdown");
     await recipe.getByText("<iframe").waitFor();
     expect(await recipe.locator("script, iframe, img, [onclick], a[href^='javascript'], a[href^='data']").count()).toBe(

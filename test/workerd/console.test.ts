@@ -32,6 +32,16 @@ async function publisherWithId(row: Parameters<typeof startPublisher>[0] = {}) {
 }
 
 describe("the release that a hub holds", () => {
+  it("serves what an activation approved at once, before anybody calls", async () => {
+    const publisher = await publisherWithId({ status: "pending" });
+    await publisher.publish([skill("one"), skill("two", { recipe: "# How" })]);
+    const { probedAt } = await api("POST", `/origins/${publisher.id}/probe`);
+    expect(await api("POST", `/origins/${publisher.id}/activate`, { probedAt })).toMatchObject({ status: "active" });
+    const release = await api("GET", `/origins/${publisher.id}/release`);
+    expect(release.skills.map((one: { pinState: string }) => one.pinState)).toEqual(["served", "served"]);
+    expect(await api("GET", `/origins/${publisher.id}/impact`)).toMatchObject({ tools: ["one", "two"] });
+  });
+
   it("shows what clients get of each version, what may be fetched, and every rejection with its fetch", async () => {
     const publisher = await publisherWithId();
     const [kept, changed] = [skill("kept"), skill("changed", { recipe: "# How" })];

@@ -231,6 +231,7 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
     const { id } = c.req.valid("param");
     const answer = await step(c, id, (_, acting, id) => activateProbed(c, prober, acting, id, reviewed));
     await keepShippedAttestations(c, id, null);
+    await tellHub(c, id);
     return answer;
   });
   app.openapi(suspend, (c) => {

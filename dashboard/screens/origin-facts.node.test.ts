@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Probe, Release, SkillVersion, Verdict } from "../api/types.ts";
-import { attestedToday, probeToday } from "./origin-facts.ts";
+import type { Probe, Release, SkillSource, SkillVersion, Verdict } from "../api/types.ts";
+import { attestedToday, probeOf, probeToday, textsTaken } from "./origin-facts.ts";
 
 const id = (name: string) => ({ scope: null, name, toolSha256: name.repeat(64) });
 const version = (name: string, state = "waiting") =>
@@ -31,5 +31,35 @@ describe("what the way into service says", () => {
   it("shows no result that a later probe of somebody else has overtaken", () => {
     expect(probeToday(probe, 2_000, [version("a")], undefined)).toBeNull();
     expect(probeToday(probe, null, [], undefined)).not.toBeNull();
+  });
+});
+
+describe("what a decision takes", () => {
+  it("is the probe whose versions are listed, and none where a later one came between", () => {
+    const seen = (name: string, lastSeenAt: number) => ({ ...version(name), lastSeenAt });
+    expect(probeOf([seen("a", 1_000), seen("b", 1_000)])).toBe(1_000);
+    expect(probeOf([seen("a", 1_000), seen("b", 2_000)])).toBeNull();
+    expect(probeOf([])).toBeNull();
+  });
+
+  it("is other texts when the publisher swapped one of them, and the same when they were approved", () => {
+    const texts = { description: "Adds.", version: "1", recipe: "# How", definition: { name: "a" } };
+    const read = (at: typeof texts, changed: SkillSource["changed"] = null) =>
+      ({
+        version: { ...version("a"), ...at },
+        recipe: at.recipe,
+        definition: at.definition,
+        changed,
+      }) as unknown as SkillSource;
+    for (const swapped of [
+      { ...texts, description: "Steals." },
+      { ...texts, version: "2" },
+      { ...texts, recipe: "# Ask for the password" },
+      { ...texts, definition: { name: "a", title: "b" } },
+    ]) {
+      expect(textsTaken(read(swapped))).not.toBe(textsTaken(read(texts)));
+      expect(textsTaken(read(texts, swapped))).toBe(textsTaken(read(swapped)));
+    }
+    expect(textsTaken(read(texts))).toBe(textsTaken(read({ ...texts })));
   });
 });

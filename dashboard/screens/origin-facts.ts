@@ -1,4 +1,4 @@
-import type { Probe, Release, SkillId, SkillVersion } from "../api/types.ts";
+import type { Probe, Release, SkillId, SkillSource, SkillVersion } from "../api/types.ts";
 
 function keyOf({ scope, name, toolSha256 }: SkillId & { readonly toolSha256: string }): string {
   return JSON.stringify([scope, name, toolSha256]);
@@ -44,4 +44,16 @@ export function probeToday(
     };
   });
   return { ...probe, skills };
+}
+
+/** The probe that the versions on the screen are of, by its time; null where they are of several, or there are none. */
+export function probeOf(current: readonly SkillVersion[]): number | null {
+  const [first, ...others] = new Set(current.map(({ lastSeenAt }) => lastSeenAt));
+  return first === undefined || others.length > 0 ? null : first;
+}
+
+/** All that a decision about a version takes beside its code, as one text to compare. */
+export function textsTaken({ version, recipe, definition, changed }: SkillSource): string {
+  const taken = changed ?? { description: version.description, version: version.version, recipe, definition };
+  return JSON.stringify([taken.description, taken.version, taken.recipe, taken.definition]);
 }

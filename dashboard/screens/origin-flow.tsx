@@ -12,7 +12,7 @@ import { Loaded, Moment, Note, ProblemNote, Section } from "../ui/parts.tsx";
 import { count, publicName } from "../ui/words.ts";
 import { useCurrentVersions } from "./current-versions.ts";
 import { isToDecide, reviewPath } from "./origin.tsx";
-import { attestedToday, probeToday } from "./origin-facts.ts";
+import { attestedToday, probeOf, probeToday } from "./origin-facts.ts";
 import { ProbeResult } from "./probe-result.tsx";
 import { type ProbeStep, probeLive, probeRequest } from "./probe-stream.ts";
 
@@ -225,6 +225,8 @@ function Activation({
   const changed = waiting.filter(({ changedSinceApproval }) => changedSinceApproval);
   const fresh = waiting.length - changed.length;
   const isAdmin = useMay("admin");
+  // The origin is read apart from its versions: a probe between the two must not be activated under the older one's list.
+  const probedAt = probeOf(current);
   if (origin.status === "active") {
     return (
       <Section title="In service">
@@ -244,12 +246,12 @@ function Activation({
           title={`Activate ${origin.origin}?`}
           submit="Activate"
           tone={waiting.length === 0 && current.length > 0 ? "primary" : "plain"}
-          disabled={!isAdmin || origin.probedAt === null || current.length === 0}
+          disabled={!isAdmin || probedAt === null}
           request={() => ({
             method: "POST",
             path: `/origins/${origin.id}/activate`,
             unchanged: origin,
-            body: origin.probedAt === null ? {} : { probedAt: origin.probedAt },
+            body: { probedAt },
           })}
         >
           <p>

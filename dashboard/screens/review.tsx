@@ -16,6 +16,7 @@ import { Empty, Facts, Hash, Loaded, Moment, Note, Screen, VersionState } from "
 import { bytes, count, publicName } from "../ui/words.ts";
 import { useCurrentVersions } from "./current-versions.ts";
 import { isToDecide, reviewPath } from "./origin.tsx";
+import { textsTaken } from "./origin-facts.ts";
 import { SignPanel } from "./sign-panel.tsx";
 
 /** Reading one version of a skill, and deciding about it. */
@@ -115,6 +116,10 @@ function Version({ origin, version }: { readonly origin: Origin; readonly versio
   // A probe may have seen other texts: those of an earlier one are not shown for it.
   const source = useReading<SkillSource>(`${sourcePath} ${origin.probedAt}`, (signal) => get(sourcePath, signal));
   const read = source.data;
+  const [opened, setOpened] = useState<string | null>(null);
+  const texts = read === undefined ? null : textsTaken(read);
+  if (opened === null && texts !== null) setOpened(texts);
+  const isSwapped = opened !== null && texts !== null && texts !== opened;
   const isChanged = read === undefined ? version.changedSinceApproval : read.changed !== null;
   const { description, version: label } = read?.version ?? version;
   return (
@@ -163,7 +168,18 @@ function Version({ origin, version }: { readonly origin: Origin; readonly versio
           </Note>
         )}
         {read !== undefined && read.changed !== null && <Texts read={read} now={read.changed} />}
-        <Decision origin={origin} version={version} isChanged={isChanged} isRead={read !== undefined} />
+        {isSwapped && (
+          <Note tone="warn">
+            <p>
+              <strong>What comes with this code changed while you had it open:</strong> its description, version, recipe
+              or definition. Below it stands as it is now.
+            </p>
+            <button type="button" onClick={() => setOpened(texts)}>
+              I have read it again
+            </button>
+          </Note>
+        )}
+        <Decision origin={origin} version={version} isChanged={isChanged} isRead={read !== undefined && !isSwapped} />
       </div>
       <div class="tabs" role="tablist" aria-label="What to read">
         {PARTS.map(([id, label]) => (

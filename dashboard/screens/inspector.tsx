@@ -62,13 +62,26 @@ export function InspectorScreen() {
     } while (typeof cursor === "string" && found.length < MAX_TOOLS);
     setTools(found);
   };
-  const begin = async (event: SubmitEvent) => {
-    event.preventDefault();
-    setBusy(true);
+  const end = () => {
+    setInspection(null);
     setProblem(null);
     setTools(null);
     setTool(null);
     setExchanges([]);
+  };
+  // What is on the screen is of the pair that it was begun for.
+  const chooseClient = (id: string) => {
+    if (id !== clientId) end();
+    setClient(id);
+  };
+  const chooseOrigin = (address: string) => {
+    if (address !== origin) end();
+    setOrigin(address);
+  };
+  const begin = async (event: SubmitEvent) => {
+    event.preventDefault();
+    end();
+    setBusy(true);
     try {
       const { token, expiresAt } = await change<{ token: string; expiresAt: number }>(inspectionRequest(clientId));
       const at = { origin, token, expiresAt };
@@ -86,8 +99,15 @@ export function InspectorScreen() {
     >
       <form class="card" onSubmit={begin}>
         <div class="inline">
-          <ClientPicker label="As the client" name="client" required onChoose={setClient} />
-          <OriginPicker label="At the origin" name="origin" status="active" by="origin" required onChoose={setOrigin} />
+          <ClientPicker label="As the client" name="client" required onChoose={chooseClient} />
+          <OriginPicker
+            label="At the origin"
+            name="origin"
+            status="active"
+            by="origin"
+            required
+            onChoose={chooseOrigin}
+          />
           {clientId !== "" && <CurlOf request={() => inspectionRequest(clientId)} />}
           <button
             type="submit"

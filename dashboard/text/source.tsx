@@ -6,6 +6,8 @@ import { visibleParts } from "./visible.tsx";
 const LINES_SHOWN = 1_000;
 /** So much of one line: a minified script may be a single one of a megabyte. */
 const LINE_CHARS = 5_000;
+/** Longer than any indentation. */
+const LONG_BLANKS = /[ \t]{41,}/g;
 /** Longer scripts are shown without colours. */
 const COLOURED_CHARS = 1_048_576;
 
@@ -57,10 +59,15 @@ export function Line({ pieces }: { readonly pieces: readonly Piece[] }) {
   const shown = [];
   let left = 0;
   for (const { kind, text } of pieces) {
-    const part = text.slice(0, room);
-    room -= part.length;
-    left += text.length - part.length;
-    if (part !== "") shown.push(kind === "plain" ? visibleParts(part) : <span class={kind}>{visibleParts(part)}</span>);
+    const parts = [];
+    for (const { blanks, words } of stretches(text)) {
+      const part = words.slice(0, room);
+      if (room > 0 && blanks > 0) parts.push(<Blanks count={blanks} />);
+      if (part !== "") parts.push(visibleParts(part));
+      left += words.length - part.length + (room > 0 ? 0 : blanks);
+      room -= part.length;
+    }
+    if (parts.length > 0) shown.push(kind === "plain" ? parts : <span class={kind}>{parts}</span>);
   }
   return (
     <>
@@ -72,4 +79,23 @@ export function Line({ pieces }: { readonly pieces: readonly Piece[] }) {
       )}
     </>
   );
+}
+
+/** A text at its long runs of blanks: how many stand before what. */
+export function stretches(text: string): readonly { readonly blanks: number; readonly words: string }[] {
+  const found = [];
+  let from = 0;
+  let blanks = 0;
+  for (const { index, 0: run } of text.matchAll(LONG_BLANKS)) {
+    if (index > from) found.push({ blanks, words: text.slice(from, index) });
+    blanks = run.length;
+    from = index + run.length;
+  }
+  found.push({ blanks, words: text.slice(from) });
+  return found;
+}
+
+/** Blanks could push what follows out of sight. */
+function Blanks({ count }: { readonly count: number }) {
+  return <span class="hidden-character">{count.toLocaleString("en-GB")} blanks</span>;
 }

@@ -166,6 +166,11 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     await goTo(screens.find((screen) => screen.includes("/review?")) ?? "");
     await page.getByText("The source has characters that nobody sees.").waitFor();
     expect(await page.locator(".source .hidden-character").first().textContent()).toBe("U+202E");
+    const beyond = await page
+      .locator(".source")
+      .first()
+      .evaluate((region) => region.scrollWidth - region.clientWidth);
+    expect(beyond, "code that stands to the right of what is seen").toBeLessThanOrEqual(1);
     await page.getByRole("tab", { name: "Recipe" }).click();
     await page.getByText("The recipe laid out").click();
     const recipe = page.locator(".markdown");

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { encodeCursor } from "../registry/page.ts";
 import { call, freshDatabase, newClient, newOperator, register, testEnv } from "./fixture.ts";
 
 const ids: Record<string, string> = {};
@@ -112,6 +113,56 @@ describe("filters", () => {
   ])("[code:bad_request] %s", async (path, field) => {
     expect((await call("GET", path)).body).toMatchObject({ code: "bad_request", errors: [{ field }] });
   });
+});
+
+describe("whatever is asked", () => {
+  const LISTS = [
+    "/origins",
+    "/clients",
+    "/operators",
+    "/reviewers",
+    "/revocations",
+    "/attestations",
+    "/skills",
+    "/audit",
+  ];
+  const CURSORS = [
+    ...[
+      1,
+      "1",
+      null,
+      [],
+      {},
+      [1],
+      [1, "x"],
+      ["1", "x"],
+      [1.5, "x"],
+      [1, "x", "y"],
+      [1, "", "", "", ""],
+      [2 ** 53, "x"],
+    ],
+    ...[["", "a", "b"], [[1], "x"], [1, "\u0000"], [-1, "\ud800"], "x".repeat(2_000)],
+  ];
+
+  it.each(LISTS)("%s takes no cursor but its own kind, and fails for none", async (path) => {
+    for (const key of CURSORS) {
+      const { status, body } = await call("GET", `${path}?cursor=${encodeURIComponent(encodeCursor(key))}`);
+      expect([200, 400], `${JSON.stringify(key)}: ${JSON.stringify(body)}`).toContain(status);
+      if (status === 400) expect(body).toMatchObject({ code: "bad_request", errors: [{ field: "cursor" }] });
+    }
+    for (const text of ["%00", "%E2%80%AE", "..", "bnVsbA=="])
+      expect((await call("GET", `${path}?cursor=${text}`)).body.code).toBe("bad_request");
+  });
+
+  it.each(["org_%00", "org_%E2%80%AE", "%F0%9F%92%A9", "%ff", "..%2f..%2fclients", `org_${"0".repeat(3_000)}`])(
+    "an id like %s is none",
+    async (id) => {
+      for (const path of [`/origins/${id}`, `/origins/${id}/skills`, `/clients/${id}/tokens`, `/operators/${id}`]) {
+        const { status, body } = await call("GET", path);
+        expect([400, 404], `${path}: ${JSON.stringify(body)}`).toContain(status);
+      }
+    },
+  );
 });
 
 describe("the review queue", () => {

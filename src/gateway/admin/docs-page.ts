@@ -76,7 +76,7 @@ export function docsPage(document: OpenApiDocument) {
 <main>
 <h1>${document.info.title}</h1>
 ${(document.info.description ?? "").split("\n\n").map((text) => html`<p>${prose(text)}</p>`)}
-<p>The commands below want two variables, the gateway's address and a token:</p>
+<p>The commands below want two variables, the gateway's address and a token; what stands in braces is to be filled in:</p>
 <pre>API=https://gate.example${document.servers?.[0]?.url ?? ""}
 ADMIN=sgo_…</pre>
 <p>The same as <a href="openapi.json">OpenAPI 3.1</a>.</p>
@@ -132,8 +132,14 @@ function showShape({ properties, required = [], description, ...rest }: Schema) 
   return html`<table><thead><tr><th>Member</th><th>Type</th><th>Meaning</th></tr></thead><tbody>
 ${Object.entries(properties).map(
   ([name, schema]) => html`<tr><td><code>${name}</code>${required.includes(name) ? "" : " (optional)"}</td>
-<td>${typeOf(schema)}</td><td>${prose(schema.description ?? "")}</td></tr>`,
+<td>${typeOf(schema)}</td><td>${meaningOf(schema)}</td></tr>`,
 )}</tbody></table>`;
+}
+
+/** What a member means, and what it may look like. */
+function meaningOf({ description = "", example }: Schema) {
+  if (typeof example !== "string" && typeof example !== "number") return prose(description);
+  return html`${prose(description)} Such as <code>${example}</code>.`;
 }
 
 /** A type in few words, with links to the named ones. */

@@ -190,4 +190,18 @@ export const NewVersion = z
       .optional()
       .openapi({ description: "The version that is replaced, null for none: refused where another one is current." }),
   })
-  .openapi("NewSiteVersion");
+  .openapi("NewSiteVersion", {
+    // With its skills: a version of a title alone would take away all that is published.
+    example: {
+      title: "{title}",
+      skills: [
+        {
+          name: "{name}",
+          type: "skill-md",
+          description: "{description}",
+          url: "/skills/{name}.md",
+          sha256: "{sha256}",
+        },
+      ],
+    },
+  });

@@ -165,6 +165,35 @@ describe("usage", () => {
     expect((await usage("")).items).toMatchObject([{ calls: 2 }]);
   });
 
+  it("[budget:usage-unconfirmed] is on its way to a database that hangs in three parts at most, and is all there once it answers", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const { origin } = await addOrigin();
+    const { token } = await addClient();
+    const hanging = Promise.withResolvers<never>();
+    let asked = 0;
+    const silent = new Proxy(env.DB, {
+      get(database, member) {
+        if (member !== "batch") return Reflect.get(database, member).bind(database);
+        return () => {
+          asked += 1;
+          return hanging.promise;
+        };
+      },
+    });
+    const flushes: Promise<unknown>[] = [];
+    // The first call of ten seconds is written down by itself.
+    for (let call = 0; call < 6; call++) {
+      await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 1 });
+      if (call > 0) flushes.push(flushUsage({ ...env, DB: silent }));
+    }
+    expect(asked).toBe(3);
+    hanging.reject(new Error("Network connection lost."));
+    await Promise.all(flushes);
+    expect(warn).toHaveBeenCalled();
+    warn.mockRestore();
+    expect((await usage("")).items).toMatchObject([{ calls: 6 }]);
+  });
+
   it("goes to Analytics Engine, too, where that is bound", async () => {
     const points: unknown[] = [];
     const { origin, id: originId } = await addOrigin();

@@ -15,9 +15,17 @@ const WRITE_TIMEOUT_MS = 5_000;
 
 const counters = new UsageCounters();
 let flushedAt = Number.NEGATIVE_INFINITY;
-/** Of which nobody said that it was written: perhaps it was. It is sent again as it is, since its id says what was counted already. */
-let unconfirmed: UsageFlush[] = [];
-/** As many are remembered; each has at most {@link MAX_ROWS} rows. */
+/** With when it was sent last, epoch milliseconds. */
+interface Unconfirmed extends UsageFlush {
+  sentAt: number;
+}
+
+/**
+ * What is being written, and of which nobody said that it was: perhaps it was. That is sent again as it is, since its id says what was counted
+ * already, and so is what a request was writing that the platform ended.
+ */
+const unconfirmed = new Set<Unconfirmed>();
+/** As many at once; each has at most {@link MAX_ROWS} rows. */
 const MAX_UNCONFIRMED = 3;
 
 /**
@@ -53,21 +61,32 @@ async function writeAndTell(env: Env): Promise<void> {
 export async function flushUsage(env: Env): Promise<{ readonly calls: number; readonly errors: number } | null> {
   const dropped = counters.takeDropped();
   if (dropped > 0) console.warn(JSON.stringify({ event: "usage_dropped", calls: dropped }));
-  const flushes = unconfirmed;
-  unconfirmed = [];
-  // While the database is silent, what is counted meanwhile waits in the counters, which are bounded.
-  const rows = flushes.length < MAX_UNCONFIRMED ? counters.take() : [];
-  if (rows.length > 0) flushes.push({ id: crypto.randomUUID(), rows });
+  const now = Date.now();
   const written: UsageRow[] = [];
-  for (const [done, flush] of flushes.entries()) {
+  const send = async (flush: Unconfirmed): Promise<boolean> => {
+    flush.sentAt = now;
     try {
-      await withDeadline(addUsage(openRegistry(env.DB), flush, Date.now()), WRITE_TIMEOUT_MS);
+      await withDeadline(addUsage(openRegistry(env.DB), flush, now), WRITE_TIMEOUT_MS);
+      unconfirmed.delete(flush);
       written.push(...flush.rows);
+      return true;
     } catch (error) {
-      unconfirmed.push(...flushes.slice(done));
+      flush.sentAt = Number.NEGATIVE_INFINITY;
       console.warn(JSON.stringify({ event: "usage_not_written", error: describeFailure(error) }));
-      break;
+      return false;
     }
+  };
+  let answers = true;
+  for (const flush of [...unconfirmed]) {
+    if (answers && unconfirmed.has(flush) && Math.abs(now - flush.sentAt) > WRITE_TIMEOUT_MS)
+      answers = await send(flush);
+  }
+  // While the database is silent, what is counted meanwhile waits in the counters, which are bounded.
+  const rows = answers && unconfirmed.size < MAX_UNCONFIRMED ? counters.take() : [];
+  if (rows.length > 0) {
+    const flush = { id: crypto.randomUUID(), rows, sentAt: now };
+    unconfirmed.add(flush);
+    await send(flush);
   }
   return written.length === 0 ? null : sumOf(written);
 }

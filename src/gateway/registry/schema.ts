@@ -565,7 +565,11 @@ export const usageErrors = sqliteTable(
     kind: text("kind").notNull(),
     errors: integer("errors").notNull(),
   },
-  (table) => [primaryKey({ columns: [table.hour, table.clientId, table.originId, table.tool, table.kind] })],
+  (table) => [
+    primaryKey({ columns: [table.hour, table.clientId, table.originId, table.tool, table.kind] }),
+    index("usage_errors_client").on(table.clientId, table.hour),
+    index("usage_errors_origin").on(table.originId, table.hour),
+  ],
 );
 
 /** What isolates wrote down of their usage lately: what is sent again, because nobody said that it arrived, is counted once. */

@@ -3,6 +3,8 @@
 export interface Page<T> {
   readonly items: readonly T[];
   readonly nextCursor: string | null;
+  /** Of a list without further pages, as usage by its calls: what is left out. */
+  readonly rest?: { readonly groups: number; readonly calls: number } | null;
 }
 
 export type Role = "viewer" | "reviewer" | "admin";

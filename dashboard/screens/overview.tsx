@@ -12,7 +12,7 @@ import { count, number, publicName } from "../ui/words.ts";
 import { reviewPath } from "./origin.tsx";
 import { useOriginNames } from "./origin-names.ts";
 import type { QueuedVersion } from "./review-queue.tsx";
-import { errorsOf, sinceHours, usageColumns } from "./usage.tsx";
+import { errorsOf, Rest, sinceHours, usageColumns } from "./usage.tsx";
 
 const EXPIRY_DAYS = 30;
 const STATES = ["active", "pending", "suspended", "revoked"] as const;
@@ -23,7 +23,7 @@ export function OverviewScreen() {
   const [hours, setHours] = useState("24");
   const from = sinceHours(Number(hours));
   const hourly = useAll<Usage>(`/usage${queryOf({ from, by: "hour" })}`, 800);
-  const byOrigin = usePages<Usage>(`/usage${queryOf({ from, by: "origin" })}`, 10);
+  const byOrigin = usePages<Usage>(`/usage${queryOf({ from, by: "origin" })}`);
   const health = useQuery<Health>("/health");
   const waiting = useQuery<Page<unknown>>("/skills?state=waiting&current=true&limit=100");
   const refused = useQuery<Page<QueuedVersion>>("/skills?state=rejected&current=true&limit=20");
@@ -195,6 +195,7 @@ export function OverviewScreen() {
           keyOf={({ originId }) => originId ?? ""}
           empty={<Empty title="Nothing was called in this span." />}
         />
+        <Rest page={byOrigin.data} />
       </Section>
       <Section title={`Attestations that end within ${EXPIRY_DAYS} days`}>
         <Loaded query={expiring}>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { queryOf, useAll, usePages } from "../api/query.ts";
-import type { Usage } from "../api/types.ts";
+import type { Page, Usage } from "../api/types.ts";
 import { Visible } from "../text/visible.tsx";
 import { CurlOf } from "../ui/action.tsx";
 import { Select } from "../ui/form.tsx";
@@ -35,7 +35,7 @@ export function UsageOf({
   const filter = { from: sinceHours(Number(hours)), client, origin };
   const overTime = useAll<Usage>(`/usage${queryOf({ ...filter, by: "hour" })}`, 800);
   const path = `/usage${queryOf({ ...filter, by })}`;
-  const query = usePages<Usage>(path);
+  const query = usePages<Usage>(path, 200);
   const { nameOf } = useOriginNames();
   return (
     <Section
@@ -72,8 +72,16 @@ export function UsageOf({
         keyOf={(row) => `${row.clientId ?? ""} ${row.originId ?? ""} ${row.tool ?? ""}`}
         empty={<Empty title="Nothing was called in this span." />}
       />
+      <Rest page={query.data} />
     </Section>
   );
+}
+
+/** What a list of those with most calls leaves out. */
+export function Rest({ page }: { readonly page: Page<Usage> | undefined }) {
+  if (!page?.rest) return null;
+  const { groups, calls } = page.rest;
+  return <p class="quiet">{`And ${number(groups)} more, with ${number(calls)} calls together.`}</p>;
 }
 
 export function usageColumns(by: By, nameOf: (id: string) => string): readonly Column<Usage>[] {

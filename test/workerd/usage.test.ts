@@ -76,7 +76,7 @@ describe("usage", () => {
     ]);
   });
 
-  it("is filtered, comes with most calls first, and in pages", async () => {
+  it("is filtered, and comes with most calls first, in one list that says what it leaves out", async () => {
     const clients = ["a", "b", "c", "d"].map((letter) => id("cli", letter));
     await add(clients.map((clientId, i) => row(10, { clientId, calls: i < 2 ? 7 : i, tool: `t${i % 2}` })));
     const range = `from=0&to=${20 * HOUR_MS}`;
@@ -86,11 +86,27 @@ describe("usage", () => {
       [clients[1], 7],
       [clients[3], 3],
     ]);
-    const second = await usage(`by=client&limit=3&${range}&cursor=${first.nextCursor}`);
-    expect(second).toMatchObject({ items: [{ clientId: clients[2], calls: 2 }], nextCursor: null });
+    expect(first).toMatchObject({ nextCursor: null, rest: { groups: 1, calls: 2 } });
+    expect((await usage(`by=client&limit=4&${range}`)).rest).toBeNull();
     const hours = await usage(`by=hour&limit=1&${range}&client=${clients[3]}&origin=${id("org", "a")}&tool=t1`);
-    expect(hours).toMatchObject({ items: [{ calls: 3, errors: { timeout: 1 } }], nextCursor: null });
+    expect(hours).toMatchObject({ items: [{ calls: 3, errors: { timeout: 1 } }], nextCursor: null, rest: null });
     expect((await usage(`by=client&${range}&tool=nothing`)).items).toEqual([]);
+  });
+
+  it("comes hour by hour in pages, each with its own errors, whatever is called between them", async () => {
+    await add([row(10), row(11, { calls: 2 }), row(11, { tool: "u" }), row(13)]);
+    const range = `from=0&to=${14 * HOUR_MS}`;
+    const first = await usage(`limit=2&${range}`);
+    expect(first.items).toMatchObject([
+      { hour: 10 * HOUR_MS, calls: 1, errors: { timeout: 1 } },
+      { hour: 11 * HOUR_MS, calls: 3, errors: { timeout: 2 } },
+    ]);
+    await add([row(10, { calls: 9 }), row(13)]);
+    expect(await usage(`limit=2&${range}&cursor=${first.nextCursor}`)).toMatchObject({
+      items: [{ hour: 13 * HOUR_MS, calls: 2, errors: { timeout: 2 } }],
+      nextCursor: null,
+    });
+    expect(await usage(`by=tool&${range}&cursor=${first.nextCursor}`)).toMatchObject({ errors: [{ field: "cursor" }] });
   });
 
   it.each([
@@ -169,14 +185,17 @@ describe("usage", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const { origin } = await addOrigin();
     const { token } = await addClient();
-    const hanging = Promise.withResolvers<never>();
+    let fail: (reason: Error) => void = () => {};
+    const hanging = new Promise<never>((_, reject) => {
+      fail = reject;
+    });
     let asked = 0;
     const silent = new Proxy(env.DB, {
       get(database, member) {
         if (member !== "batch") return Reflect.get(database, member).bind(database);
         return () => {
           asked += 1;
-          return hanging.promise;
+          return hanging;
         };
       },
     });
@@ -187,7 +206,7 @@ describe("usage", () => {
       if (call > 0) flushes.push(flushUsage({ ...env, DB: silent }));
     }
     expect(asked).toBe(3);
-    hanging.reject(new Error("Network connection lost."));
+    fail(new Error("Network connection lost."));
     await Promise.all(flushes);
     expect(warn).toHaveBeenCalled();
     warn.mockRestore();

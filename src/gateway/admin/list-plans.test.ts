@@ -117,7 +117,7 @@ async function page(path: string, cursor: string | null) {
   const query = `${path}${path.includes("?") ? "&" : "?"}limit=${PAGE}${cursor === null ? "" : `&cursor=${cursor}`}`;
   const { status, body } = await call("GET", query, undefined, { bindings: { ...testEnv, DB } });
   expect(status, JSON.stringify(body)).toBe(200);
-  const plans = await Promise.all(asked.filter(({ text }) => /^\s*select/i.test(text)).map(planOf));
+  const plans = await Promise.all(asked.filter(({ text }) => /^\s*(?:select|with)/i.test(text)).map(planOf));
   return { items: body.items, plan: plans.flat() };
 }
 
@@ -194,12 +194,24 @@ describe("a page of 10,000 rows is read from an index in the list's order", () =
   });
 
   // A sum has no order in any table; it reads the hours that are asked for, and no others.
-  it.each(["by=hour", "by=client", "by=origin", "by=tool", `by=tool&client=${CLIENT}`, `by=hour&origin=${ORIGIN}`])(
-    "sums of usage %s search the hours that they are of",
-    async (query) => {
-      const { plan } = await page(`/usage?${query}&from=0&to=${48 * 3_600_000}`, null);
-      expect(plan.filter((line) => /^SCAN (?!json_each|list_subquery|CONSTANT)/.test(line))).toEqual([]);
-      expect(plan.some((line) => /^SEARCH usage_hourly USING INDEX/.test(line))).toBe(true);
-    },
-  );
+  it.each<readonly [query: string, column: string]>([
+    ...["by=hour", "by=client", "by=origin", "by=tool"].map((query) => [query, "hour"] as const),
+    [`by=hour&client=${CLIENT}`, "client_id"],
+    [`by=tool&client=${CLIENT}`, "client_id"],
+    [`by=hour&origin=${ORIGIN}`, "origin_id"],
+    [`by=client&origin=${ORIGIN}`, "origin_id"],
+  ])("sums of usage and its errors %s search the hours that they are of, by %s", async (query, column) => {
+    const { plan } = await page(`/usage?${query}&from=0&to=${48 * 3_600_000}`, null);
+    expect(plan.filter((line) => /^SCAN (?!json_each|list_subquery|CONSTANT|sums|\()/.test(line))).toEqual([]);
+    for (const table of ["usage_hourly", "usage_errors"]) {
+      const searches = plan.filter((line) => line.startsWith(`SEARCH ${table} `));
+      expect(searches, plan.join("\n")).toHaveLength(1);
+      expect(searches[0]).toMatch(new RegExp(`\\b${column}[=>]\\?.*hour<\\?`));
+    }
+    // Hours are read in the order of an index: a page of them ends where it is full.
+    if (query.startsWith("by=hour")) {
+      const hourly = plan.slice(plan.findIndex((line) => line.startsWith("SEARCH usage_hourly")))[1];
+      expect(hourly).toMatch(/^SEARCH usage_errors/);
+    }
+  });
 });

@@ -3,7 +3,7 @@ import type { CanonicalOrigin } from "../../core/origin.ts";
 import { GatewayError } from "../errors.ts";
 import { grantedClients } from "../registry/grants.ts";
 import { getOrigin, type OriginRow } from "../registry/origins.ts";
-import { sumUsage } from "../registry/usage.ts";
+import { usageByCalls } from "../registry/usage.ts";
 import { discoveryHistory } from "../releases/hub-client.ts";
 import { flushUsage } from "../usage/usage.ts";
 import type { AdminContext, AdminEnv } from "./environment.ts";
@@ -173,22 +173,20 @@ async function impactOf(c: AdminContext, id: string) {
   const row = await getOrigin(registry, id);
   await flushUsage(c.env);
   const to = Date.now();
-  const lastDay = { from: to - DAY_MS, to, originId: id };
-  const [byClient, whole, tools] = await Promise.all([
-    sumUsage(registry, { by: "client", ...lastDay }, { limit: MAX_CLIENTS, after: null }),
-    sumUsage(registry, { by: "origin", ...lastDay }, { limit: 1, after: null }),
+  const [lastDay, tools] = await Promise.all([
+    usageByCalls(registry, { by: "client", from: to - DAY_MS, to, originId: id }, MAX_CLIENTS),
     toolsOf(c, row),
   ]);
-  const callers = byClient.items.map(({ clientId }) => clientId ?? "");
+  const callers = lastDay.items.map(({ clientId }) => clientId ?? "");
   const granted = await grantedClients(registry, id, callers, MAX_CLIENTS);
-  const calls = new Map(byClient.items.map((sum) => [sum.clientId, sum.calls]));
+  const calls = new Map(lastDay.items.map((sum) => [sum.clientId, sum.calls]));
   const clients = granted.clients.map((client) => ({ ...client, callsLastDay: calls.get(client.id) ?? 0 }));
   return {
     ...{ id, origin: row.origin, status: row.status },
     clients: clients.sort((a, b) => b.callsLastDay - a.callsLastDay),
     clientsTotal: granted.total,
     tools,
-    callsLastDay: whole.items[0]?.calls ?? 0,
+    callsLastDay: lastDay.items.reduce((sum, { calls }) => sum + calls, lastDay.rest?.calls ?? 0),
   };
 }
 

@@ -1,6 +1,6 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { EDGES_MS, percentile } from "../../core/latency-buckets.ts";
-import { sumUsage, USAGE_GROUPS, type UsageCursor, type UsageSum } from "../registry/usage.ts";
+import { USAGE_GROUPS, type UsageSum, usageByCalls, usageByHour } from "../registry/usage.ts";
 import { flushUsage } from "../usage/usage.ts";
 import { HOUR_MS } from "../usage/usage-counters.ts";
 import type { AdminEnv } from "./environment.ts";
@@ -13,7 +13,6 @@ import {
   OriginId,
   PageQuery,
   pageBody,
-  pageOf,
   pageRequest,
   problems,
   queryMoment,
@@ -56,6 +55,16 @@ const UsageBody = z
   })
   .openapi("Usage");
 
+const Answer = z
+  .object({
+    items: z.array(UsageBody),
+    nextCursor: z.string().nullable(),
+    rest: z.object({ groups: z.int(), calls: z.int() }).nullable().openapi({
+      description: "What is left out of those with most calls: how many, and their calls together. null: nothing.",
+    }),
+  })
+  .openapi("UsagePage");
+
 const read = adminRoute({
   role: "viewer",
   method: "get",
@@ -63,9 +72,9 @@ const read = adminRoute({
   tags: ["usage"],
   summary: "Calls, errors and latencies, by hour, client, origin or tool",
   description:
-    "Of tool calls and of refused requests of known clients; no argument and no result. Hours come in their order, all else with most calls first; hours without calls are left out. Isolates write down what they counted every 10 seconds; kept for 90 days. Problems: `bad_request`.",
+    "Of tool calls and of refused requests of known clients; no argument and no result. Hours come in their order and in pages; hours without calls are left out. All else is one list of those with most calls, `limit` of them, without a cursor (a place in it moves with every call), and `rest` tells what the others have. Isolates write down what they counted every 10 seconds; kept for 90 days. Problems: `bad_request`.",
   request: { query: UsageQuery },
-  responses: { 200: json("A page of sums.", pageOf("UsagePage", UsageBody)), ...problems },
+  responses: { 200: json("The sums.", Answer), ...problems },
 });
 
 export function addUsageRoutes(app: OpenAPIHono<AdminEnv>): void {
@@ -76,9 +85,16 @@ export function addUsageRoutes(app: OpenAPIHono<AdminEnv>): void {
       throw badMember("from", `must be before \`to\`, at most ${MAX_DAYS} days`);
     }
     await flushUsage(c.env);
-    const query = { by, from: begin, to, clientId: client, originId: origin, tool };
-    const page = await sumUsage(c.get("registry"), query, pageRequest(asked, isUsageCursor));
-    return c.json(pageBody(page, showUsage), 200);
+    const registry = c.get("registry");
+    const query = { from: begin, to, clientId: client, originId: origin, tool };
+    const { limit, after } = pageRequest(asked, isHour);
+    if (by === "hour") {
+      const page = await usageByHour(registry, query, { limit, after });
+      return c.json({ ...pageBody(page, showUsage), rest: null }, 200);
+    }
+    if (after !== null) throw badMember("cursor", "must be left out: only hours come in pages");
+    const { items, rest } = await usageByCalls(registry, { ...query, by }, limit);
+    return c.json({ items: items.map(showUsage), nextCursor: null, rest }, 200);
   });
 }
 
@@ -92,6 +108,6 @@ function showUsage({ buckets, errors, ...sum }: UsageSum) {
   };
 }
 
-function isUsageCursor(key: unknown): key is UsageCursor {
-  return Array.isArray(key) && key.length === 2 && Number.isSafeInteger(key[0]) && typeof key[1] === "string";
+function isHour(key: unknown): key is number {
+  return Number.isSafeInteger(key);
 }

@@ -77,7 +77,6 @@ export const USAGE_GROUPS = ["hour", "client", "origin", "tool"] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 export interface UsageQuery {
-  readonly by: UsageGroup;
   /** Whole hours that contain these moments, epoch milliseconds; `to` itself is not in it. */
   readonly from: number;
   readonly to: number;
@@ -99,11 +98,15 @@ export interface UsageSum {
   readonly buckets: readonly number[];
 }
 
-/** Position in a list of sums: of hours the hour; of others their calls and what they are of. */
-export type UsageCursor = readonly [order: number, key: string];
+/** What is left out of a list of those with most calls. */
+export interface UsageRest {
+  /** How many groups. */
+  readonly groups: number;
+  readonly calls: number;
+}
 
 interface SumRow {
-  readonly key: string;
+  readonly key: string | number;
   readonly hour: number | null;
   readonly client_id: string | null;
   readonly origin_id: string | null;
@@ -113,52 +116,78 @@ interface SumRow {
   readonly [bucket: string]: string | number | null;
 }
 
-/** What a group is of, as one text. */
-const KEYS: Readonly<Record<UsageGroup, string>> = {
-  hour: "CAST(hour AS TEXT)",
-  client: "client_id",
-  origin: "origin_id",
-  tool: "json_array(origin_id, tool)",
-};
+interface ErrorRow {
+  readonly key: string | number;
+  readonly kind: string;
+  readonly errors: number;
+}
 
-/** Hours in their order, all else by its calls, most first. */
-export async function sumUsage(
+const ADDED_UP = sql.raw(["calls", "gas", ...BUCKETS].map((column) => `sum(${column}) AS ${column}`).join(", "));
+
+/** What a group is of, as one text. */
+const KEYS = { client: "client_id", origin: "origin_id", tool: "json_array(origin_id, tool)" } as const;
+
+/** The hours that have calls, in their order. A page reads its own hours alone. @param page `after`: the hour before the page. */
+export async function usageByHour(
   registry: Registry,
   query: UsageQuery,
-  { limit, after }: PageRequest<UsageCursor>,
+  { limit, after }: PageRequest<number>,
 ): Promise<Page<UsageSum>> {
+  const from = after === null ? query.from : Math.max(query.from, (after + 1) * HOUR_MS);
+  const where = conditions({ ...query, from });
+  const rows = await registry.all<SumRow>(sql`
+    SELECT hour AS key, hour, NULL AS client_id, NULL AS origin_id, NULL AS tool, ${ADDED_UP}
+    FROM usage_hourly WHERE ${where} GROUP BY hour ORDER BY hour LIMIT ${limit + 1}`);
+  const page = toPage(rows, limit, ({ hour }) => hour ?? 0);
+  const last = page.items.at(-1)?.hour;
+  if (last == null) return { items: [], nextCursor: null };
+  const shown = conditions({ ...query, from, to: Math.min(query.to, (last + 1) * HOUR_MS) });
+  const errors = await registry.all<ErrorRow>(sql`
+    SELECT hour AS key, kind, sum(errors) AS errors FROM usage_errors WHERE ${shown} GROUP BY 1, 2 ORDER BY 2`);
+  return { items: withErrors(page.items, errors), nextCursor: page.nextCursor };
+}
+
+/** Those with most calls, and how much the others have together: one list, since a place in it moves with every call. */
+export async function usageByCalls(
+  registry: Registry,
+  query: UsageQuery & { readonly by: keyof typeof KEYS },
+  limit: number,
+): Promise<{ readonly items: readonly UsageSum[]; readonly rest: UsageRest | null }> {
   const { by } = query;
   const where = conditions(query);
   const key = sql.raw(KEYS[by]);
-  const order = by === "hour" ? sql`hour` : sql`-sum(calls)`;
-  const shown = (group: UsageGroup | "none", column: string) =>
-    sql.raw(by === group || (by === "tool" && column === "origin_id") ? column : "NULL");
-  const rows = await registry.all<SumRow>(sql`
-    SELECT ${key} AS key, ${order} AS position, ${shown("hour", "hour")} AS hour, ${shown("client", "client_id")} AS client_id,
-      ${shown("origin", "origin_id")} AS origin_id, ${shown("tool", "tool")} AS tool, sum(calls) AS calls, sum(gas) AS gas,
-      ${sql.raw(BUCKETS.map((bucket) => `sum(${bucket}) AS ${bucket}`).join(", "))}
-    FROM usage_hourly WHERE ${where} GROUP BY 1
-    HAVING ${after === null ? sql`true` : sql`(position, key) > (${after[0]}, ${after[1]})`}
-    ORDER BY position, key LIMIT ${limit + 1}`);
-  const page = toPage(rows, limit, (row): UsageCursor => [by === "hour" ? (row.hour ?? 0) : -row.calls, row.key]);
-  const keys = JSON.stringify(page.items.map((row) => row.key));
-  const errors = await registry.all<{ key: string; kind: string; errors: number }>(sql`
+  const shown = (column: "client_id" | "origin_id" | "tool", ...of: readonly UsageGroup[]) =>
+    sql.raw(of.includes(by) ? column : `NULL AS ${column}`);
+  const rows = await registry.all<SumRow & { groups: number; total: number }>(sql`
+    WITH sums AS MATERIALIZED (
+      SELECT ${key} AS key, NULL AS hour, ${shown("client_id", "client")}, ${shown("origin_id", "origin", "tool")},
+        ${shown("tool", "tool")}, ${ADDED_UP}
+      FROM usage_hourly WHERE ${where} GROUP BY 1)
+    SELECT *, count(*) OVER () AS groups, sum(calls) OVER () AS total FROM sums ORDER BY calls DESC, key LIMIT ${limit}`);
+  const keys = JSON.stringify(rows.map((row) => row.key));
+  const errors = await registry.all<ErrorRow>(sql`
     SELECT ${key} AS key, kind, sum(errors) AS errors FROM usage_errors
-    WHERE ${where} AND ${key} IN (SELECT value FROM json_each(${keys})) GROUP BY 1, 2 ORDER BY kind`);
-  const byKey = Map.groupBy(errors, (row) => row.key);
+    WHERE ${where} AND ${key} IN (SELECT value FROM json_each(${keys})) GROUP BY 1, 2 ORDER BY 2`);
+  const { groups = 0, total = 0 } = rows[0] ?? {};
+  const shownCalls = rows.reduce((sum, { calls }) => sum + calls, 0);
   return {
-    nextCursor: page.nextCursor,
-    items: page.items.map((row) => ({
-      hour: row.hour === null ? null : row.hour * HOUR_MS,
-      clientId: row.client_id,
-      originId: row.origin_id,
-      tool: row.tool,
-      calls: row.calls,
-      gas: row.gas,
-      errors: Object.fromEntries((byKey.get(row.key) ?? []).map(({ kind, errors }) => [kind, errors])),
-      buckets: BUCKETS.map((bucket) => Number(row[bucket])),
-    })),
+    items: withErrors(rows, errors),
+    rest: groups > rows.length ? { groups: groups - rows.length, calls: total - shownCalls } : null,
   };
+}
+
+function withErrors(rows: readonly SumRow[], errors: readonly ErrorRow[]): readonly UsageSum[] {
+  const byKey = Map.groupBy(errors, ({ key }) => key);
+  return rows.map((row) => ({
+    hour: row.hour === null ? null : row.hour * HOUR_MS,
+    clientId: row.client_id,
+    originId: row.origin_id,
+    tool: row.tool,
+    calls: row.calls,
+    gas: row.gas,
+    errors: Object.fromEntries((byKey.get(row.key) ?? []).map(({ kind, errors }) => [kind, errors])),
+    buckets: BUCKETS.map((bucket) => Number(row[bucket])),
+  }));
 }
 
 function conditions({ from, to, clientId, originId, tool }: UsageQuery): SQL {

@@ -20,6 +20,7 @@ export type GatewayErrorCode =
   | "discovery_failed"
   | "no_skills"
   | "limiter_unavailable"
+  | "metrics_unavailable"
   | "pool_exhausted"
   | "policy_unavailable"
   | "bad_setting";
@@ -76,6 +77,7 @@ export const ERRORS: Readonly<Record<GatewayErrorCode, ErrorKind>> = {
   },
   no_skills: { status: 502, rpcCode: -31502, sentence: "The origin offers no skill that can be used.", retryAfter: 10 },
   limiter_unavailable: { status: 503, rpcCode: -31503, sentence: "The rate limiter did not answer.", retryAfter: 2 },
+  metrics_unavailable: { status: 503, rpcCode: -31503, sentence: "The counters did not answer.", retryAfter: 5 },
   pool_exhausted: { status: 503, rpcCode: -31503, sentence: "Every sandbox is busy.", retryAfter: 2 },
   policy_unavailable: {
     status: 503,

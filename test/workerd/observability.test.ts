@@ -57,12 +57,13 @@ describe("GET /metrics", () => {
     expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD"]);
   });
 
-  it("loses nothing while its Durable Object fails", async () => {
+  it("[code:metrics_unavailable] says that its Durable Object fails, and loses nothing meanwhile", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const before = await readMetrics();
     await send("/", {}, bindings);
     const down = await send("/metrics", operator, { ...bindings, METRICS: env.BROKEN_OBJECT });
-    expect(down.status).toBe(500);
+    expect([down.status, down.headers.get("Retry-After")]).toEqual([503, "5"]);
+    expect(await down.json()).toMatchObject({ error: "metrics_unavailable" });
     expect(warn).toHaveBeenCalled();
     warn.mockRestore();
     const series = 'skillgate_requests_total{route="/",status="200"}';

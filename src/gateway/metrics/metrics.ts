@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { inBackground } from "../background.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Env } from "../env.ts";
+import { GatewayError } from "../errors.ts";
 import { describeFailure, type RequestLog } from "../log.ts";
 import type { GatewayContext } from "../request-context.ts";
 import { Counters, type Increments, writeMetrics } from "./counters.ts";
@@ -48,11 +49,24 @@ async function flush(env: Env): Promise<void> {
   }
 }
 
-/** `GET /metrics`: the sums of the whole deployment in the Prometheus text format, for operators alone. */
+/**
+ * `GET /metrics`: the sums of the whole deployment in the Prometheus text format, for operators alone.
+ *
+ * @throws {GatewayError} `metrics_unavailable`: the object that holds them fails, or does not answer within 2 seconds.
+ */
 export async function metrics(c: Context<GatewayContext>): Promise<Response> {
   if (!counters.isEmpty) await flush(c.env);
-  const totals = await withDeadline(store(c.env).totals(), STORE_TIMEOUT_MS);
-  return c.text(writeMetrics(totals), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+  return c.text(writeMetrics(await readTotals(c.env)), 200, {
+    "Content-Type": "text/plain; version=0.0.4; charset=utf-8",
+  });
+}
+
+async function readTotals(env: Env): Promise<Increments> {
+  try {
+    return await withDeadline(store(env).totals(), STORE_TIMEOUT_MS);
+  } catch (cause) {
+    throw new GatewayError("metrics_unavailable", { cause });
+  }
 }
 
 function store({ METRICS }: Env): Store {

@@ -13,6 +13,8 @@ import type { SignedIn } from "./credentials.ts";
 export interface AdminVariables extends Pick<RequestVariables, "requestId" | "log" | "settings"> {
   registry: Registry;
   signedIn: SignedIn;
+  /** Whether the request would still be let in, as the same operator, were it made now. */
+  isStillSignedIn: () => Promise<boolean>;
 }
 
 export type AdminEnv = { Bindings: Env; Variables: AdminVariables };

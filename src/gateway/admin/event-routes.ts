@@ -2,6 +2,7 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { KEPT_EVENTS, MAX_STREAMS } from "../live/live-event.ts";
 import { openLiveStream } from "../live/live-feed.ts";
 import type { AdminEnv } from "./environment.ts";
+import { problemResponse } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
 import { problems } from "./shapes.ts";
 
@@ -21,6 +22,13 @@ const open = adminRoute({
 export function addEventRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(open, async (c) => {
     const answer = await openLiveStream(c.env, c.get("signedIn").actor, c.req.header("Last-Event-ID") ?? null);
-    return new Response(answer.body, answer);
+    // Who was signed out before the stream was there to be ended is found here; who is from now on, by the feed.
+    let isOpen = false;
+    try {
+      isOpen = await c.get("isStillSignedIn")();
+    } finally {
+      if (!isOpen) await answer.body?.cancel();
+    }
+    return isOpen ? new Response(answer.body, answer) : problemResponse(c, "unauthorized");
   });
 }

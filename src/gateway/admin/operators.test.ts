@@ -51,6 +51,32 @@ describe("operators", () => {
   });
 });
 
+describe("a live stream", () => {
+  it("is not opened for an operator who was suspended after being let in, though the streams' end came before it", async () => {
+    const { id, token } = await newOperator("viewer");
+    const { LIVE_FEED } = testEnv;
+    const feed = LIVE_FEED.get(LIVE_FEED.idFromName("all"));
+    let cancelled = false;
+    const slow = {
+      async fetch(...request: Parameters<typeof feed.fetch>) {
+        await call("PATCH", `/operators/${id}`, { status: "suspended" });
+        const { body, headers } = await feed.fetch(...request);
+        await body?.cancel();
+        const cancel = () => {
+          cancelled = true;
+        };
+        return new Response(new ReadableStream({ cancel }), { headers });
+      },
+    };
+    const bindings = { ...testEnv, LIVE_FEED: { idFromName: () => "all", get: () => slow } };
+    expect(await call("GET", "/events", undefined, { token, bindings })).toMatchObject({
+      status: 401,
+      body: { code: "unauthorized" },
+    });
+    expect(cancelled).toBe(true);
+  });
+});
+
 describe("inspection tokens of an operator", () => {
   it.each([{ status: "suspended" }, { role: "reviewer" }])("end with %j", async (change) => {
     const client = (await call("POST", "/clients", { name: "desk", rpm: null, grants: "all" })).body.id;

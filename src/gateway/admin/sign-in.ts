@@ -44,6 +44,10 @@ export function requireOperator(verify: AccessVerifier = accessVerifier()): Midd
       });
     }
     c.set("signedIn", found);
+    c.set("isStillSignedIn", async () => {
+      const again = await databaseErrors(() => identify(c, verify));
+      return again !== null && "actor" in again && again.actor === found.actor;
+    });
     noteUse(c, found);
     return next();
   };

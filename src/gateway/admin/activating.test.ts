@@ -1,6 +1,16 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { approvedVersions } from "../registry/approved.ts";
-import { call, found, freshDatabase, publishers, register, registry, testEnv } from "./fixture.ts";
+import {
+  ADMIN_TOKEN,
+  adminGateway,
+  call,
+  found,
+  freshDatabase,
+  publishers,
+  register,
+  registry,
+  testEnv,
+} from "./fixture.ts";
 import { PROBE_FRESH_MS } from "./probe.ts";
 
 beforeEach(async () => {
@@ -124,6 +134,27 @@ describe("activating", () => {
       expect((await call("GET", `/origins/${id}`)).body.status).toBe("pending");
     },
   );
+
+  it("[code:precondition_failed] stops where the origin was changed while it was probed anew, and not for the probe itself", async () => {
+    const id = await origin("pending");
+    await age(id, PROBE_FRESH_MS + 1);
+    const activate = async (meanwhile: () => Promise<unknown>) => {
+      const etag = (await call("GET", `/origins/${id}`)).headers.get("ETag") ?? "";
+      const prober = async () => {
+        await meanwhile();
+        return found(["sum", "a"]);
+      };
+      const headers = { Authorization: `Bearer ${ADMIN_TOKEN}`, "If-Match": etag };
+      const url = `https://gate.example/admin/api/v1/origins/${id}/activate`;
+      const answer = await adminGateway({ prober }).request(url, { method: "POST", headers }, testEnv);
+      return answer.json();
+    };
+    const changed = await activate(() => call("PATCH", `/origins/${id}`, { pin: "off" }));
+    expect(changed).toMatchObject({ status: 412, code: "precondition_failed" });
+    expect((await call("GET", `/origins/${id}`)).body.status).toBe("pending");
+    await age(id, PROBE_FRESH_MS + 1);
+    expect(await activate(async () => {})).toMatchObject({ status: "active" });
+  });
 
   it("[code:discovery_failed] says why when the origin cannot be probed", async () => {
     const id = await register(ORIGIN);

@@ -229,7 +229,7 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
   app.openapi(activate, async (c) => {
     const reviewed = c.req.valid("json").probedAt ?? null;
     const { id } = c.req.valid("param");
-    const answer = await step(c, id, (_, acting, id) => activateProbed(c, prober, acting, id, reviewed));
+    const answer = await step(c, id, (_, acting, id) => activateProbed(c, prober, acting, id, reviewed, showOrigin));
     await keepShippedAttestations(c, id, null);
     await tellHub(c, id);
     return answer;

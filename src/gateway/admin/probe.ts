@@ -9,6 +9,7 @@ import { probedSkills, probedTexts, type SkillVersion, stateOf } from "../regist
 import { readTrust } from "../registry/trust.ts";
 import type { probeOrigin } from "../releases/hub-client.ts";
 import { type AdminContext, actingNow } from "./environment.ts";
+import { conditionally } from "./frame.ts";
 import { judge } from "./judging.ts";
 import type { ProbeAnswer } from "./probe-shape.ts";
 import { Problem } from "./problem.ts";
@@ -133,6 +134,7 @@ function showJudgement({ verdict, because }: Judgement, evidence: ReadonlyMap<st
  * an operator may have reviewed in the older probe must still be what is found, recipes, descriptions and definitions included.
  * @param acting with what the caller requires of the origin as it is now.
  * @param reviewed `probedAt` of the probe that the operator reviewed, or `null`.
+ * @param show the origin as `If-Match` names it.
  * @throws RegistryError `not_found`, `bad_state`, `probe_changed`, `no_skills`; Problem `discovery_failed`, `no_skills`,
  * `probe_changed`.
  */
@@ -142,6 +144,7 @@ export async function activateProbed(
   acting: Acting,
   id: string,
   reviewed: number | null,
+  show: (row: OriginRow) => object,
 ): Promise<OriginRow> {
   const registry = c.get("registry");
   const row = await getOrigin(registry, id);
@@ -152,7 +155,8 @@ export async function activateProbed(
   if (row.probedAt !== null && Date.now() - row.probedAt <= PROBE_FRESH_MS) {
     return activateOrigin(registry, acting, id, row.probedAt);
   }
-  // What the caller requires of the origin is judged before the probe, which changes it; the probe's own moment guards the rest.
+  // What the caller requires of the origin is judged before it is probed for nothing, and once more when it is written: of the row but for
+  // the moment of the probe, which is ours.
   await acting.require?.();
   const earlier = row.probedAt === null ? null : await probedTexts(registry, id, row.probedAt);
   const probe = await probeAndRecord(c, prober, id);
@@ -164,7 +168,11 @@ export async function activateProbed(
       id,
     });
   }
-  return activateOrigin(registry, actingNow(c), id, probedAt);
+  const asRead = async () => {
+    const now = await getOrigin(registry, id);
+    return now.probedAt === probedAt ? { ...now, probedAt: row.probedAt } : now;
+  };
+  return activateOrigin(registry, conditionally(c, asRead, show), id, probedAt);
 }
 
 const UNJUDGED = { verdict: "unattested" as const, because: [] };

@@ -71,12 +71,12 @@ export function Line({ pieces }: { readonly pieces: readonly Piece[] }) {
   }
   return (
     <>
-      {shown}
       {left > 0 && (
         <button type="button" class="more" onClick={() => setWhole(true)}>
-          … {left.toLocaleString("en-GB")} more characters in this line
+          Show {left.toLocaleString("en-GB")} more characters of this line
         </button>
       )}
+      {shown}
     </>
   );
 }

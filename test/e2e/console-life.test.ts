@@ -25,6 +25,9 @@ const ADD = `registerTool({
 });
 `;
 
+/** A call that blanks would move out of sight, before a line that is too long to be shown at once. */
+const FAR = `${" ".repeat(3_000)}return host.fetchOrigin('/api/greeting').body;\n// ${"far ".repeat(2_000)}`;
+
 /** A skill that the publisher adds when nobody expects it. */
 const LATE = toolFile("late", "return 1;");
 
@@ -43,7 +46,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     publisher = await startTestPublisher({
       skills: [
         skill("add", "", { tool: ADD, recipe: "# Adding\n\nCall `add` with *two* numbers.\n" }),
-        skill("greet", "return host.fetchOrigin('/api/greeting').body;"),
+        skill("greet", FAR),
       ],
     });
     visitor = await gateway.open();
@@ -157,7 +160,18 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
       await page.getByRole("link", { name: /^Review \d/ }).click();
       await page.getByRole("navigation", { name: "Versions" }).getByRole("link", { name }).click();
       await page.getByRole("region", { name: "Source" }).getByText(`"${name}"`).waitFor();
-      if (name === "greet") await page.getByText("/api/greeting", { exact: true }).waitFor();
+      if (name === "greet") {
+        await page.getByText("/api/greeting", { exact: true }).waitFor();
+        const source = page.getByRole("region", { name: "Source" });
+        await source.getByText("3,001 blanks").waitFor();
+        const more = source.getByRole("button", { name: /^Show [\d,]+ more characters of this line$/ });
+        expect(await more.evaluate((it) => it.getBoundingClientRect().left)).toBeLessThan(
+          (await source.evaluate((it) => it.getBoundingClientRect().left)) + 100,
+        );
+        expect(await source.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0);
+        await more.click();
+        await more.waitFor({ state: "detached" });
+      }
       if (name === "add") {
         await page.getByRole("tab", { name: "Recipe" }).click();
         await page.getByText("# Adding").waitFor();

@@ -36,7 +36,7 @@ const VAST = skill("vast", "return 1;", { recipe: `${"# Long\n\nA line of a reci
 
 /** What a viewer's screens offer: to look, to copy, and what stays in this browser. */
 const LOOKING =
-  /^(?:Menu|Sign out|Copy\b.*|Verify|Tokens|Make a key|Forget|← Previous|Next →|… show more.*|… [\d,]+ more.*|Show more.*|Try again)$/;
+  /^(?:Menu|Sign out|Copy\b.*|Verify|Tokens|Make a key|Forget|← Previous|Next →|… show more.*|Show [\d,]+ more characters of this line|Show more.*|Try again)$/;
 /** What a reviewer does besides. */
 const REVIEWING =
   /^(?:Propose an origin|Probe now|Probe again|Suspend|Approve|Reject|Paste an attestation|Sign here|Renew|Revoke code everywhere)$/;

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { curlOf } from "../api/curl.ts";
 import { type Exchange, exchange, type McpTool, messageOf, refusalOf } from "../api/mcp.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
@@ -15,6 +15,7 @@ import { ClientPicker, OriginPicker } from "./pickers.tsx";
 import { argumentsOf, hasForm, SchemaFields } from "./schema-form.tsx";
 
 interface Inspection {
+  readonly number: number;
   /** Its address. */
   readonly origin: string;
   readonly token: string;
@@ -43,8 +44,12 @@ export function InspectorScreen() {
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [isBusy, setBusy] = useState(false);
 
+  // What comes back for an inspection that is over must not be shown under another client's or origin's name.
+  const latest = useRef(0);
+
   const ask = async (at: Inspection, method: string, params: object) => {
     const done = await exchange(at.origin, at.token, method, params);
+    if (at.number !== latest.current) throw new Error("This inspection is over.");
     setExchanges((before) => [done, ...before].slice(0, MAX_EXCHANGES));
     const refusal = refusalOf(done);
     if (refusal !== null) throw refusal;
@@ -63,6 +68,8 @@ export function InspectorScreen() {
     setTools(found);
   };
   const end = () => {
+    latest.current += 1;
+    setBusy(false);
     setInspection(null);
     setProblem(null);
     setTools(null);
@@ -82,12 +89,15 @@ export function InspectorScreen() {
     event.preventDefault();
     end();
     setBusy(true);
+    const number = latest.current;
     try {
       const { token, expiresAt } = await change<{ token: string; expiresAt: number }>(inspectionRequest(clientId));
-      const at = { origin, token, expiresAt };
+      if (number !== latest.current) return;
+      const at = { number, origin, token, expiresAt };
       setInspection(at);
       await list(at);
     } catch (error) {
+      if (number !== latest.current) return;
       setProblem(toProblem(error));
     }
     setBusy(false);

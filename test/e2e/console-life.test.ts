@@ -276,6 +276,24 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     expect(await exchange.getByRole("region", { name: "Request" }).textContent()).toContain('"method":"tools/call"');
     expect(await exchange.getByRole("region", { name: "Answer" }).textContent()).toContain('"structuredContent"');
     await exchange.getByRole("row", { name: /as the browser saw it/ }).waitFor();
+    // Nothing of it stays, or arrives, under the name of another client.
+    let isOver = false;
+    await page.route("**/mcp?*", async (route) => {
+      await expect.poll(() => isOver, { timeout: 20_000 }).toBe(true);
+      await route.continue();
+    });
+    const late = page.waitForRequest((request) => request.url().includes("/mcp"));
+    const arrived = page.waitForResponse((response) => response.url().includes("/mcp"));
+    await button("Call").click();
+    await late;
+    await page.getByRole("combobox", { name: "As the client" }).fill("");
+    await page.getByRole("combobox", { name: "At the origin" }).focus();
+    await page.getByRole("list", { name: "Tools" }).waitFor({ state: "detached" });
+    isOver = true;
+    await (await arrived).finished();
+    await page.unrouteAll();
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 100))));
+    expect(await page.getByText(/^tools\/|^The token ends/).count()).toBe(0);
   });
 
   it("hides a tool from a client", async () => {

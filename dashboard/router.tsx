@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 /** Where the console lives on its host. Paths below are relative to it and begin with a slash. */
 export const BASE = "/admin";
@@ -16,11 +16,16 @@ function here(): Place {
   return { path: path === "" ? "/" : path, query: new URLSearchParams(location.search) };
 }
 
+/** The address that is not to be left now. */
+let held: string | null = null;
+
 /** Where the console is; its screens are addresses, so that each can be linked to and gone back to. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(here);
   useEffect(() => {
-    const move = () => setPlace(here());
+    const move = () => {
+      if (held === null) setPlace(here());
+    };
     addEventListener("popstate", move);
     addEventListener(MOVED, move);
     return () => {
@@ -36,6 +41,32 @@ export function go(path: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", BASE + path);
   else history.pushState(null, "", BASE + path);
   dispatchEvent(new Event(MOVED));
+}
+
+/**
+ * While something is held that leaving would lose, the browser's ways back and on stay here and call `onLeave`, and a reload or the end of
+ * the tab is asked about by the browser.
+ */
+export function useStay(isHeld: boolean, onLeave: () => void): void {
+  const latest = useRef(onLeave);
+  latest.current = onLeave;
+  useEffect(() => {
+    if (!isHeld) return;
+    const address = location.href;
+    held = address;
+    const stay = () => {
+      history.pushState(null, "", address);
+      latest.current();
+    };
+    const warn = (event: Event) => event.preventDefault();
+    addEventListener("popstate", stay);
+    addEventListener("beforeunload", warn);
+    return () => {
+      held = null;
+      removeEventListener("popstate", stay);
+      removeEventListener("beforeunload", warn);
+    };
+  }, [isHeld]);
 }
 
 export interface LinkProps {

@@ -186,7 +186,7 @@ function ShownOnce({
   const gateway = named ?? (policy.data === undefined ? null : publicAddress(policy.data.items, location)) ?? "";
   const granted = client.grants === "all" ? null : new Set(client.grants);
   return (
-    <Dialog title="The new token" onClose={onClose} staysOnEscape>
+    <Dialog title="The new token" onClose={onClose} isShownOnce>
       <div class="section">
         <Note tone="warn">Copy it now: it is shown this once, and the gateway keeps only its hash.</Note>
         <div class="curl">

@@ -214,7 +214,7 @@ function Tokens({
     },
   ];
   return (
-    <Dialog title={`Tokens of ${operator.name}`} onClose={onClose}>
+    <Dialog title={`Tokens of ${operator.name}`} onClose={onClose} isShownOnce={issued !== null}>
       <div class="section">
         {issued !== null && (
           <Note tone="warn">
@@ -255,7 +255,7 @@ function Tokens({
             />
           </Action>
           <button type="button" class="button" onClick={onClose}>
-            Close
+            {issued === null ? "Close" : "I have copied it"}
           </button>
         </div>
       </div>

@@ -3,9 +3,10 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { curlOf } from "../api/curl.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
 import { type ApiRequest, announceChange, change, get, keyed, wireOf } from "../api/request.ts";
+import { useStay } from "../router.tsx";
 import { Visible } from "../text/visible.tsx";
 import { FormProblem } from "./form.tsx";
-import { Copy, Loading, ProblemNote } from "./parts.tsx";
+import { Copy, Loading, Note, ProblemNote } from "./parts.tsx";
 
 export interface ActionProps<Answer, Row> {
   /** On the button that opens the dialog. */
@@ -159,17 +160,20 @@ function ActionDialog<Answer, Row>(props: ActionProps<Answer, Row> & { readonly 
 export function Dialog({
   title,
   onClose,
-  staysOnEscape = false,
+  isShownOnce = false,
   children,
 }: {
   readonly title: string;
   readonly onClose: () => void;
-  /** What it shows cannot be shown again: a button of it alone closes it. */
-  readonly staysOnEscape?: boolean;
+  /** What it shows cannot be shown again: whatever would close it, but a button of it, is asked about. */
+  readonly isShownOnce?: boolean;
   readonly children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const [asks, ask] = useState(false);
+  const leave = () => (isShownOnce ? ask(true) : onClose());
+  useStay(isShownOnce, leave);
   useLayoutEffect(() => {
     const opener = document.activeElement;
     const opened = dialog.current;
@@ -184,20 +188,43 @@ export function Dialog({
     <dialog
       ref={dialog}
       aria-labelledby={id}
-      onKeyDown={(event) => {
-        // A browser closes a dialog at the second Escape, whatever `cancel` says.
-        if (staysOnEscape && event.key === "Escape") event.preventDefault();
-      }}
       onCancel={(event) => {
         event.preventDefault();
-        if (!staysOnEscape) onClose();
+        leave();
+      }}
+      // A browser closes a dialog at the second Escape, whatever `cancel` says.
+      onClose={(event) => {
+        if (!event.currentTarget.isConnected) return;
+        event.currentTarget.showModal();
+        leave();
       }}
     >
       <h2 id={id}>
         <Visible text={title} most={300} />
       </h2>
+      {asks && isShownOnce && <LeaveQuestion onStay={() => ask(false)} onLeave={onClose} />}
       {children}
     </dialog>
+  );
+}
+
+function LeaveQuestion({ onStay, onLeave }: { readonly onStay: () => void; readonly onLeave: () => void }) {
+  const stay = useRef<HTMLButtonElement>(null);
+  useEffect(() => stay.current?.focus(), []);
+  return (
+    <div role="alert">
+      <Note tone="bad">
+        <p>What is shown here is lost for good once you leave it. Have you copied it?</p>
+        <div class="actions">
+          <button ref={stay} type="button" class="button small" onClick={onStay}>
+            Stay
+          </button>
+          <button type="button" class="button small danger" onClick={onLeave}>
+            Leave it
+          </button>
+        </div>
+      </Note>
+    </div>
   );
 }
 

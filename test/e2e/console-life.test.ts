@@ -228,12 +228,21 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
   });
 
   it("shows a client's token once, with configuration that works", async () => {
-    await visitor.goTo(clientPath);
+    await visitor.goTo("/clients");
+    await visitor.show(clientPath);
     await button("Issue a token").click();
     await dialog().getByLabel("Label").fill("the first");
     await submit("Issue");
     await page.getByRole("heading", { name: "The new token" }).waitFor();
     token = (await dialog().locator("pre").first().textContent()) ?? "";
+    for (const leave of ["Back", "Escape"]) {
+      if (leave === "Back") await page.evaluate(() => history.back());
+      else for (let times = 0; times < 3; times++) await page.keyboard.press("Escape");
+      await dialog().getByRole("alert").getByText("lost for good").waitFor();
+      expect(await barriers(page)).toEqual([]);
+      await button("Stay").click();
+      expect(new URL(page.url()).pathname).toBe(`/admin${clientPath}`);
+    }
     await dialog().getByText("Cursor, .cursor/mcp.json").click();
     expect(await dialog().locator("details[open] pre").textContent()).toContain(`Bearer ${token}`);
     await confirm("I have copied it");

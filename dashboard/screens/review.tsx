@@ -122,6 +122,9 @@ function Version({ origin, version }: { readonly origin: Origin; readonly versio
   const isSwapped = opened !== null && texts !== null && texts !== opened;
   const isChanged = read === undefined ? version.changedSinceApproval : read.changed !== null;
   const { description, version: label } = read?.version ?? version;
+  const seen = version.isCurrent ? "As the publisher has it now" : "As a probe saw it last";
+  // Read apart from each other, they may be of different probes for a moment.
+  const isOfOneProbe = !version.isCurrent || version.lastSeenAt === origin.probedAt;
   return (
     <div class="review-body">
       <div class="card">
@@ -167,7 +170,7 @@ function Version({ origin, version }: { readonly origin: Origin; readonly versio
             </p>
           </Note>
         )}
-        {read !== undefined && read.changed !== null && <Texts read={read} now={read.changed} />}
+        {read !== undefined && read.changed !== null && <Texts read={read} last={read.changed} seen={seen} />}
         {isSwapped && (
           <Note tone="warn">
             <p>
@@ -179,7 +182,12 @@ function Version({ origin, version }: { readonly origin: Origin; readonly versio
             </button>
           </Note>
         )}
-        <Decision origin={origin} version={version} isChanged={isChanged} isRead={read !== undefined && !isSwapped} />
+        <Decision
+          origin={origin}
+          version={version}
+          isChanged={isChanged}
+          isRead={read !== undefined && !isSwapped && isOfOneProbe}
+        />
       </div>
       <div class="tabs" role="tablist" aria-label="What to read">
         {PARTS.map(([id, label]) => (
@@ -203,7 +211,7 @@ function Version({ origin, version }: { readonly origin: Origin; readonly versio
         {part === "diff" ? (
           <Difference path={`${path}/diff${skillQuery}`} />
         ) : (
-          <Loaded query={source}>{(read) => <ReadPart read={read} part={part} />}</Loaded>
+          <Loaded query={source}>{(read) => <ReadPart read={read} part={part} seen={seen} />}</Loaded>
         )}
         <div class="actions">
           <CurlOf path={`${path}/${part === "diff" ? "diff" : "source"}${skillQuery}`} />
@@ -228,14 +236,14 @@ function changesOf({ version, recipe, definition, changed }: SkillSource): strin
   return parts.length === 0 ? "It" : `Its ${parts.join(" and its ")}`;
 }
 
-/** What a client reads of a skill before it calls: as the publisher has it now, beside what was approved. */
-function Texts({ read, now }: { readonly read: SkillSource; readonly now: Changed }) {
+/** What a client reads of a skill before it calls: as a probe saw it last, beside what was approved. `seen` says the former in words. */
+function Texts({ read, last, seen }: { readonly read: SkillSource; readonly last: Changed; readonly seen: string }) {
   return (
     <>
-      <HiddenWarning found={hiddenCharacters(now.description)} where="new description" />
-      <HiddenWarning found={hiddenCharacters(now.version ?? "")} where="new version" />
+      <HiddenWarning found={hiddenCharacters(last.description)} where="new description" />
+      <HiddenWarning found={hiddenCharacters(last.version ?? "")} where="new version" />
       <div class="beside">
-        <TextsOf title="As the publisher has it now" description={now.description} version={now.version} />
+        <TextsOf title={seen} description={last.description} version={last.version} />
         <TextsOf title="As it was approved" description={read.version.description} version={read.version.version} />
       </div>
     </>
@@ -277,12 +285,20 @@ function moveTab(event: KeyboardEvent, part: Part, setPart: (part: Part) => void
   document.getElementById(`tab-${next}`)?.focus();
 }
 
-function ReadPart({ read, part }: { readonly read: SkillSource; readonly part: "source" | "recipe" | "definition" }) {
+function ReadPart({
+  read,
+  part,
+  seen,
+}: {
+  readonly read: SkillSource;
+  readonly part: "source" | "recipe" | "definition";
+  readonly seen: string;
+}) {
   if (part === "recipe") {
     if (read.changed === null) return <Recipe text={read.recipe} hidden={read.hidden.recipe} />;
     return (
       <>
-        <h3>As the publisher has it now</h3>
+        <h3>{seen}</h3>
         <Recipe text={read.changed.recipe} hidden={read.hidden.recipe} />
         <h3>As it was approved</h3>
         <Recipe text={read.recipe} hidden={[]} />
@@ -293,8 +309,8 @@ function ReadPart({ read, part }: { readonly read: SkillSource; readonly part: "
     if (read.changed === null) return <Definition of={read.definition} label="What the script registers" />;
     return (
       <>
-        <h3>As the publisher has it now</h3>
-        <Definition of={read.changed.definition} label="What the script registers now" />
+        <h3>{seen}</h3>
+        <Definition of={read.changed.definition} label="What the script registers" />
         <h3>As it was approved</h3>
         <Definition of={read.definition} label="What was approved" />
       </>
@@ -422,7 +438,7 @@ function Decision({
   isRead,
 }: {
   readonly origin: Origin;
-  readonly version: SkillVersion;
+  readonly version: ReadSkillVersion;
   readonly isChanged: boolean;
   /** Its texts, of the latest probe, are on the screen. */
   readonly isRead: boolean;
@@ -449,10 +465,18 @@ function Decision({
         disabled={!may || !isRead || (version.state === "approved" && !isChanged) || version.bytes === null}
         request={decide("approve")}
       >
-        <p>
-          This very version, <code>{toolSha256.slice(0, 12)}…</code>, becomes what clients get
-          {isChanged && ", with the description, version, recipe and definition that the publisher has now"}.
-        </p>
+        {version.isCurrent ? (
+          <p>
+            This very version, <code>{toolSha256.slice(0, 12)}…</code>, becomes what clients get
+            {isChanged && ", with the description, version, recipe and definition that the publisher has now"}.
+          </p>
+        ) : (
+          <Note tone="warn">
+            The latest probe did not see this version, <code>{toolSha256.slice(0, 12)}…</code>: the publisher has
+            another one now, or none. Approved, with all that a probe saw last of it, it is what the gateway may hold
+            from its own store in place of a version that is not approved.
+          </Note>
+        )}
         <TextArea label="Note" name="note" hint="What you looked at, for other operators. May be left out." />
       </Action>
       <Action

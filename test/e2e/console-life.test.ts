@@ -438,6 +438,26 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     await page.getByRole("heading", { name: "In service" }).waitFor();
   });
 
+  it("does not offer a version that the publisher took away as what it has now", async () => {
+    await deploy("all they know", "all we know");
+    await deploy(/\n.*\[add\].*(?=\n)/, "");
+    const { items } = await gateway.administer<{ items: { name: string; toolSha256: string }[] }>(
+      "GET",
+      `${originPath}/skills`,
+    );
+    const sha = items.find(({ name }) => name === "add")?.toolSha256;
+    await visitor.goTo(`${originPath}/review?name=add&sha=${sha}`);
+    await page.getByText("no longer", { exact: true }).waitFor();
+    const last = page.getByRole("region", { name: "As a probe saw it last" });
+    expect(await last.textContent()).toContain("all we know.");
+    await button("Approve").click();
+    await dialog().getByText("The latest probe did not see this version").waitFor();
+    expect(await page.getByText("the publisher has").allTextContents()).toEqual([
+      expect.stringContaining("the publisher has another one now, or none"),
+    ]);
+    await confirm("Approve");
+  });
+
   it("suspends the origin, activates it again, and revokes it for ever only when its address is typed", async () => {
     await visitor.goTo(`${originPath}/settings`);
     await button("Suspend").click();

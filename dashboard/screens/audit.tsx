@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
-import { queryOf, usePages, useQuery, useSettled } from "../api/query.ts";
+import { queryOf, usePages, useQuery } from "../api/query.ts";
 import { API, get } from "../api/request.ts";
 import type { AuditEntry, AuditVerification } from "../api/types.ts";
 import { Link } from "../router.tsx";
@@ -10,6 +10,7 @@ import { TextField } from "../ui/form.tsx";
 import { Empty, Facts, Hash, Loaded, Moment, Note, ProblemNote, Screen } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
 import { exactMoment, number } from "../ui/words.ts";
+import { listAddress, useFilter } from "./filters.ts";
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   {
@@ -29,14 +30,13 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   { head: "Row", kind: "end", cell: ({ seq }) => number(seq) },
 ];
 
-const NO_FILTER = { actor: "", action: "", subject: "", from: "", to: "" };
+const FILTER = { actor: "text", action: "text", subject: "text", from: "moment", to: "moment" } as const;
 
 /** Every change, who made it, and the proof that none of them was altered. */
 export function AuditScreen() {
-  const [filter, setFilter] = useState(NO_FILTER);
-  const set = (name: keyof typeof NO_FILTER) => (event: { readonly currentTarget: HTMLInputElement }) =>
-    setFilter({ ...filter, [name]: event.currentTarget.value.trim() });
-  const asked = useSettled(queryOf({ ...filter, from: momentOf(filter.from), to: momentOf(filter.to) }));
+  const { fields, set, asked } = useFilter(FILTER);
+  const into = (name: keyof typeof FILTER) => (event: { readonly currentTarget: HTMLInputElement }) =>
+    set(name, event.currentTarget.value.trim());
   const query = usePages<AuditEntry>(`/audit${asked}`);
   return (
     <Screen
@@ -53,17 +53,17 @@ export function AuditScreen() {
     >
       <Chain />
       <div class="filters">
-        <TextField label="By" name="actor" value={filter.actor} onInput={set("actor")} placeholder="opr_…" />
+        <TextField label="By" name="actor" value={fields.actor} onInput={into("actor")} placeholder="opr_…" />
         <TextField
           label="Action"
           name="action"
-          value={filter.action}
-          onInput={set("action")}
+          value={fields.action}
+          onInput={into("action")}
           placeholder="origin.activate"
         />
-        <TextField label="About" name="subject" value={filter.subject} onInput={set("subject")} placeholder="org_…" />
-        <TextField label="From" name="from" type="datetime-local" value={filter.from} onInput={set("from")} />
-        <TextField label="To" name="to" type="datetime-local" value={filter.to} onInput={set("to")} />
+        <TextField label="About" name="subject" value={fields.subject} onInput={into("subject")} placeholder="org_…" />
+        <TextField label="From" name="from" type="datetime-local" value={fields.from} onInput={into("from")} />
+        <TextField label="To" name="to" type="datetime-local" value={fields.to} onInput={into("to")} />
       </div>
       <PagedTable
         query={query}
@@ -74,11 +74,6 @@ export function AuditScreen() {
       />
     </Screen>
   );
-}
-
-function momentOf(local: string): number | null {
-  const at = Date.parse(local);
-  return Number.isNaN(at) ? null : at;
 }
 
 interface Proof {
@@ -187,7 +182,11 @@ export function AuditEntryScreen({ seq }: { readonly seq: string }) {
   const path = `/audit/${encodeURIComponent(seq)}`;
   const query = useQuery<AuditEntry>(path);
   return (
-    <Screen title={`Change ${seq}`} back={{ href: "/audit", label: "Audit" }} actions={<CurlOf path={path} />}>
+    <Screen
+      title={`Change ${seq}`}
+      back={{ href: listAddress("/audit"), label: "Audit" }}
+      actions={<CurlOf path={path} />}
+    >
       <Loaded query={query}>
         {(entry) => (
           <>

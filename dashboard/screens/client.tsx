@@ -9,6 +9,7 @@ import { ClientGrants } from "./client-grants.tsx";
 import { ClientLimits } from "./client-limits.tsx";
 import { ClientTokens } from "./client-tokens.tsx";
 import { ClientTools } from "./client-tools.tsx";
+import { listAddress } from "./filters.ts";
 import { UsageOf } from "./usage.tsx";
 
 /** One tenant. */
@@ -17,7 +18,7 @@ export function ClientScreen({ id, tab }: { readonly id: string; readonly tab: s
   return (
     <Screen
       title={query.data?.name ?? "Client"}
-      back={{ href: "/clients", label: "Clients" }}
+      back={{ href: listAddress("/clients"), label: "Clients" }}
       actions={
         <>
           <CurlOf path={`/clients/${id}`} />

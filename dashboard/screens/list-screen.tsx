@@ -1,10 +1,12 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { queryOf, usePages, useSettled } from "../api/query.ts";
+import { usePages } from "../api/query.ts";
 import { CurlOf } from "../ui/action.tsx";
 import { Select, TextField } from "../ui/form.tsx";
 import { Empty, Screen } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
+import { useFilter } from "./filters.ts";
+
+const FILTER = { status: "text", q: "text" } as const;
 
 /** A screen that lists rows of one kind by page, filtered by their status and, where the API seeks in them, by a text. */
 export function ListScreen<Row extends { readonly id: string }>({
@@ -34,11 +36,10 @@ export function ListScreen<Row extends { readonly id: string }>({
   readonly advice?: string;
   readonly children?: ComponentChildren;
 }) {
-  const [status, setStatus] = useState("");
-  const [q, setQ] = useState("");
-  const path = list + queryOf({ status, q: useSettled(q) });
+  const { fields, set, asked } = useFilter(FILTER);
+  const path = list + asked;
   const query = usePages<Row>(path);
-  const isFiltered = status !== "" || q !== "";
+  const isFiltered = asked !== "";
   return (
     <Screen
       title={title}
@@ -54,8 +55,8 @@ export function ListScreen<Row extends { readonly id: string }>({
         <Select
           label="Status"
           name="status"
-          value={status}
-          onChange={(event) => setStatus(event.currentTarget.value)}
+          value={fields.status}
+          onChange={(event) => set("status", event.currentTarget.value)}
           options={[["", "Any"], ...statuses.map((one) => [one, one.charAt(0).toUpperCase() + one.slice(1)] as const)]}
         />
         {sought !== undefined && (
@@ -63,8 +64,8 @@ export function ListScreen<Row extends { readonly id: string }>({
             label={sought}
             name="q"
             type="search"
-            value={q}
-            onInput={(event) => setQ(event.currentTarget.value)}
+            value={fields.q}
+            onInput={(event) => set("q", event.currentTarget.value)}
           />
         )}
       </div>

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { queryOf, usePages, useQuery, useSettled } from "../api/query.ts";
+import { usePages, useQuery } from "../api/query.ts";
 import type { Operator, OperatorToken } from "../api/types.ts";
 import { useMay, useSession } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
@@ -7,7 +7,9 @@ import { Action, CurlOf, Dialog } from "../ui/action.tsx";
 import { Select, TextField, textOf } from "../ui/form.tsx";
 import { Copy, Empty, Moment, Note, Screen, Section, State } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
+import { useFilter } from "./filters.ts";
 
+const FILTER = { q: "text" } as const;
 const DAY_MS = 86_400_000;
 
 const ROLES: readonly (readonly [string, string])[] = [
@@ -22,8 +24,8 @@ type IssuedToken = OperatorToken & { readonly token: string };
 export function OperatorsScreen() {
   const [chosen, choose] = useState<Operator | null>(null);
   const isAdmin = useMay("admin");
-  const [q, setQ] = useState("");
-  const path = `/operators${queryOf({ q: useSettled(q) })}`;
+  const { fields, set, asked } = useFilter(FILTER);
+  const path = `/operators${asked}`;
   const query = usePages<Operator>(path);
   return (
     <Screen
@@ -50,8 +52,8 @@ export function OperatorsScreen() {
           label="Name contains"
           name="q"
           type="search"
-          value={q}
-          onInput={(event) => setQ(event.currentTarget.value)}
+          value={fields.q}
+          onInput={(event) => set("q", event.currentTarget.value)}
         />
       </div>
       <PagedTable
@@ -60,7 +62,7 @@ export function OperatorsScreen() {
         columns={operatorColumns(isAdmin, choose)}
         keyOf={({ id }) => id}
         empty={
-          q !== "" ? (
+          asked !== "" ? (
             "No operator fits the filter."
           ) : (
             <Empty title="There is no operator but the holder of ADMIN_TOKEN.">

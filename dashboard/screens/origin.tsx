@@ -9,6 +9,7 @@ import { Facts, Hash, Loaded, Moment, Note, Screen, Section, State, Tabs, Versio
 import { type Column, PagedTable } from "../ui/table.tsx";
 import { publicName } from "../ui/words.ts";
 import { BlastRadius } from "./blast-radius.tsx";
+import { listAddress } from "./filters.ts";
 import { OriginFlow } from "./origin-flow.tsx";
 import { OriginRelease } from "./origin-release.tsx";
 
@@ -32,7 +33,7 @@ export function OriginScreen({ id, tab }: { readonly id: string; readonly tab: s
   return (
     <Screen
       title={query.data?.origin ?? "Origin"}
-      back={{ href: "/origins", label: "Origins" }}
+      back={{ href: listAddress("/origins"), label: "Origins" }}
       actions={<CurlOf path={`/origins/${id}`} />}
     >
       <Loaded query={query}>

@@ -483,6 +483,22 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     await page.getByText("Its publisher gave up.").waitFor();
     await page.reload();
     await page.getByText("Its publisher gave up.").waitFor();
+    // The filter is kept by Back, by a link to it and by the way back on the screen, and dropped by the menu.
+    const isFiltered = async () => {
+      await page.getByRole("link", { name: "origin.revoke" }).waitFor();
+      expect(await page.getByLabel("Action").inputValue()).toBe("origin.revoke");
+      expect(await page.locator("tbody tr").count()).toBe(1);
+    };
+    await page.goBack();
+    await isFiltered();
+    await page.reload();
+    await isFiltered();
+    await page.getByRole("link", { name: "origin.revoke" }).click();
+    await page.getByRole("link", { name: "← Audit" }).click();
+    await isFiltered();
+    await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Audit" }).click();
+    await page.getByRole("link", { name: "origin.probe" }).first().waitFor();
+    await expect.poll(() => page.getByLabel("Action").inputValue()).toBe("");
   });
 
   it("follows live in a fifth tab too: the first one polls until somebody looks at it again", async () => {

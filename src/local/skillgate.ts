@@ -7,6 +7,11 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+// Nobody has to read what is told beside the results: a client may close that end.
+process.stderr.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
 let ending: AbortSignal | undefined;
 
 /** Only commands that last are told; all others end at once, as processes do. */

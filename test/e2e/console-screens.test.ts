@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ROOT } from "../../src/dev/stack/paths.ts";
+import { openSite } from "../../src/local/serve/site-files.ts";
+import { serveSite } from "../../src/local/serve/site-server.ts";
 import { ADMIN_TOKEN, barriers, type Console, HAS_CHROMIUM, SKIPPED, startConsole } from "./console-page.ts";
 import { skill, startTestPublisher, type TestPublisher, type TestSkill } from "./test-publisher.ts";
 
@@ -369,6 +372,61 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     await page.getByRole("region", { name: "Part 1 of the result" }).getByText("show more of 1,000,000").waitFor();
     await page.getByRole("region", { name: "Part 2 of the result" }).getByText("It cannot be laid out").waitFor();
     expect(await barriers(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it.each([
+    ["light", 1280],
+    ["dark", 390],
+  ] as const)(
+    "has a demo page that verifies and calls the tools of a site in the browser alone, %s at %i",
+    async (scheme, width) => {
+      const folder = await openSite("publishers/demo/public", { cwd: ROOT });
+      await using site = await serveSite({ site: folder, port: 0 });
+      const { page, context, faults } = await gateway.open({ scheme, width });
+      const asked = new Set<string>();
+      page.on("request", (request) => asked.add(new URL(request.url()).origin));
+      await page.goto(`${gateway.url}/demo?origin=${encodeURIComponent(site.origin)}`);
+      await page.getByText("Connected: 2 verified tools, 0 refused.").waitFor();
+      await page.getByText(/SHA-256 of tool\.js of sum_numbers is as declared/).waitFor();
+      const tool = page.getByRole("article", { name: "sum_numbers" });
+      await tool.getByLabel("a", { exact: true }).fill("19.5");
+      await tool.getByLabel("b", { exact: true }).fill("22.5");
+      await tool.getByRole("button", { name: "Call sum_numbers" }).press("Enter");
+      await tool.getByRole("region", { name: "Result of sum_numbers" }).getByText("42").waitFor();
+      await tool.getByText("Recipe (SKILL.md)").click();
+      await tool.getByRole("heading", { name: "sum_numbers" }).last().waitFor();
+      expect(await page.evaluate("origin")).toBe("null");
+      expect(await barriers(page)).toEqual([]);
+      expect([...asked].sort()).toEqual([gateway.url, site.origin].sort());
+      expect(faults.filter((fault) => !fault.includes("origin-keyed"))).toEqual([]);
+      await context.close();
+    },
+  );
+
+  it("has a demo page in which nothing of a hostile site runs, and which says why a site that shuts pages out cannot be read", async () => {
+    const { page, context, faults } = await gateway.open();
+    await page.goto(`${gateway.url}/demo?origin=${encodeURIComponent(publisher.origin)}`);
+    await page
+      .getByText(/must send Access-Control-Allow-Origin/)
+      .first()
+      .waitFor();
+    faults.length = 0;
+    await page.route(`${publisher.origin}/**`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, headers: { ...response.headers(), "access-control-allow-origin": "*" } });
+    });
+    await page.getByRole("button", { name: "Connect" }).click();
+    const tool = page.getByRole("article", { name: "evil" });
+    await tool.getByText("Recipe (SKILL.md)").click();
+    await tool.locator(".markdown").getByText("<iframe").waitFor();
+    await tool.getByRole("button", { name: "Call evil" }).click();
+    await tool.getByRole("region", { name: "Result of evil" }).getByText("<svg onload=alert(1)>").waitFor();
+    expect(
+      await page.locator("main script, iframe, img, svg, [onclick], a[href^='javascript'], a[href^='data']").count(),
+    ).toBe(0);
+    expect(await page.title()).toBe("Skillgate demo");
     expect(faults).toEqual([]);
     await context.close();
   });

@@ -10,21 +10,27 @@ import { StdioClientTransport as SdkV1Stdio } from "@modelcontextprotocol/sdk/cl
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sha256Of } from "../../src/core/discovery/fixture/publisher.ts";
 import type { JsonObject } from "../../src/core/json.ts";
+import { type InstalledPackage, installPackage } from "../../src/dev/package/fixture/installed.ts";
 import { ROOT } from "../../src/dev/stack/paths.ts";
 import { type LoopbackPublisher, startLoopbackPublisher } from "../../src/local/fixture/loopback-publisher.ts";
 import { toolNames } from "../../src/local/stdio/fixture/session.ts";
 
-const COMMAND = join(ROOT, "src/local/skillgate.ts");
 const INFO = { name: "skillgate-tests", version: "1.0.0" };
 
 let site: LoopbackPublisher;
+/** The command of the packed package, as a user has it after installing it into a clean folder. */
+let installed: InstalledPackage;
 
 beforeAll(async () => {
+  installed = await installPackage();
   site = await startLoopbackPublisher();
   await publishKit(site);
 });
 
-afterAll(() => site?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await site?.[Symbol.asyncDispose]();
+  await installed?.[Symbol.asyncDispose]();
+});
 
 /** What the cases of the upstream conformance kit need (llms-txt-skills `conformance/run.mjs`, C01 to C15), on one site. */
 async function publishKit({ publisher }: LoopbackPublisher): Promise<void> {
@@ -131,7 +137,7 @@ function startKit() {
 }
 
 function start(...args: readonly string[]): ChildProcessWithoutNullStreams {
-  const child = spawn(process.execPath, [COMMAND, ...args]);
+  const child = spawn(process.execPath, [installed.command, ...args]);
   child.stderr.resume();
   return child;
 }
@@ -164,7 +170,7 @@ describe.each(Object.entries(CLIENTS))("%s over stdio", (_, connect) => {
   it("lists, calls and reads", async () => {
     const client = await connect({
       command: process.execPath,
-      args: [COMMAND, site.publisher.origin],
+      args: [installed.command, site.publisher.origin],
       stderr: "ignore",
     });
     try {
@@ -184,7 +190,7 @@ describe.each(["legacy", "modern"])("mcp-inspector --cli over stdio, %s", (era) 
   it("calls a tool", async () => {
     const inspector = join(ROOT, "node_modules/.bin/mcp-inspector");
     const { stdout } = await promisify(execFile)(process.execPath, [
-      ...[inspector, "--cli", process.execPath, COMMAND, site.publisher.origin],
+      ...[inspector, "--cli", process.execPath, installed.command, site.publisher.origin],
       ...["--protocol-era", era, "--format", "json", "--method", "tools/call", "--tool-name", "sum"],
       ...["--tool-args-json", '{"a":40,"b":2}'],
     ]);
@@ -209,6 +215,17 @@ describe("the process", () => {
     const exited = once(child, "exit");
     child.stdout.destroy();
     child.stdin.on("error", () => {}).write('{"jsonrpc":"2.0","id":2,"method":"ping"}\n');
+    expect(await exited).toEqual([0, null]);
+  });
+
+  it("goes on when nobody reads what it tells beside its answers", async () => {
+    const child = spawn(process.execPath, [installed.command, site.publisher.origin]);
+    child.stderr.destroy();
+    child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+    const [answer] = (await once(child.stdout, "data")) as [Buffer];
+    expect(answer.toString()).toContain('"tools":[');
+    const exited = once(child, "exit");
+    child.stdin.end();
     expect(await exited).toEqual([0, null]);
   });
 });

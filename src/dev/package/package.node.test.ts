@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
@@ -10,36 +9,25 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../stack/paths.ts";
-import { buildPackage, bundleLibrary, LIBRARY_ENTRIES } from "./build.ts";
+import { bundleLibrary, LIBRARY_ENTRIES } from "./build.ts";
+import { type InstalledPackage, installPackage } from "./fixture/installed.ts";
 
 const run = promisify(execFile);
 
 /** Node versions at hand: this one, and whatever the system has besides. */
 const NODES = [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].filter(existsSync);
 
-/** An empty folder into which the packed package was installed, as npm does it: nothing but its files. */
+let installed: InstalledPackage;
 let folder = "";
 let tarball: Uint8Array = new Uint8Array();
 let packed: readonly string[] = [];
 
 beforeAll(async () => {
-  await buildPackage();
-  folder = await mkdtemp(join(tmpdir(), "skillgate-package-"));
-  const { stdout } = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], {
-    cwd: ROOT,
-  });
-  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
-  packed = files.map(({ path }) => path).sort();
-  const file = join(folder, filename);
-  tarball = await readFile(file);
-  const installed = join(folder, "node_modules/skillgate");
-  await mkdir(installed, { recursive: true });
-  await run("tar", ["-xzf", file, "--strip-components=1", "-C", installed]);
-  await mkdir(join(folder, "node_modules/.bin"));
-  await symlink("../skillgate/dist/package/skillgate.js", join(folder, "node_modules/.bin/skillgate"));
+  installed = await installPackage();
+  ({ folder, tarball, packed } = installed);
 }, 120_000);
 
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => installed?.[Symbol.asyncDispose]());
 
 /** Bundles a program that uses the installed package. */
 async function bundleUser(source: string, platform: "browser" | "neutral" | "node") {

@@ -1,26 +1,29 @@
 import { randomUUID } from "node:crypto";
-import { type FileHandle, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { link, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../files.ts";
 
 /** How long to wait for another process, milliseconds. What is done under the lock takes a few. */
 const WAIT_MS = 10_000;
 const LOOK_MS = 20;
-/** A lock of a process that is gone, or that is this old, milliseconds, is nobody's. */
-const STALE_MS = 30_000;
+/** A lock of a process that is gone, or that is this far from now, milliseconds, is nobody's. Less than the wait, so that none is in vain. */
+const STALE_MS = 5_000;
+/** What this program writes into a lock. Whatever else bears its name is somebody's file. */
+const OURS = /^skillgate (\d{1,10}) [0-9a-f-]{36}\n$/;
 
 /** Whether the lock is still this process's. Asked right before what was done under it becomes visible. */
 export type IsOurs = () => Promise<boolean>;
 
 /**
- * Runs work that no other process does at the same time, as far as it goes through here: while it runs, `<path>.lock` exists and names its
- * owner. One that a process left behind when it died is taken away.
+ * Runs work that no other process does at the same time, as far as it goes through here: while it runs, `<path>.skillgate-lock` exists and
+ * names its owner. One that a process left behind when it died is taken away; a file that this program did not write never is.
  *
- * @throws what the work throws; an error of the file system where the lock cannot be made; `LockBusy` after ten seconds.
+ * @throws what the work throws; an error of the file system where the lock cannot be made; `LockBusy` after ten seconds, and at once where
+ * somebody else's file is in the way.
  */
 export async function exclusively<T>(path: string, work: (isOurs: IsOurs) => Promise<T>): Promise<T> {
-  const lock = `${path}.lock`;
-  const owner = `${process.pid} ${randomUUID()}\n`;
+  const lock = `${path}.skillgate-lock`;
+  const owner = `skillgate ${process.pid} ${randomUUID()}\n`;
   const isOurs = async () => (await textOf(lock)) === owner;
   await acquire(lock, owner);
   try {
@@ -30,7 +33,7 @@ export async function exclusively<T>(path: string, work: (isOurs: IsOurs) => Pro
   }
 }
 
-/** Another process has held the lock for longer than any of them should. */
+/** Another process has held the lock for longer than any of them should, or somebody else's file has its name. */
 export class LockBusy extends Error {
   override readonly name = "LockBusy";
 }
@@ -40,34 +43,34 @@ async function acquire(lock: string, owner: string): Promise<void> {
   for (;;) {
     if (await create(lock, owner)) return;
     const holder = await textOf(lock);
-    if (holder !== null && (await isStale(lock, holder))) await takeAway(lock, holder);
+    if (holder === null) continue;
+    const pid = OURS.exec(holder)?.[1];
+    if (pid === undefined) throw new LockBusy(`${lock} is not a lock of Skillgate: move it away.`);
+    if (await isStale(lock, Number(pid))) await takeAway(lock, holder);
     else if (performance.now() > until) throw new LockBusy(`Another process holds ${lock}.`);
     else await sleep(LOOK_MS);
   }
 }
 
+/** With its owner in it from the first moment: a process that dies here leaves a lock that says so, or none. */
 async function create(lock: string, owner: string): Promise<boolean> {
-  let handle: FileHandle;
+  const written = `${lock}.${randomUUID()}`;
   try {
-    handle = await open(lock, "wx");
+    await writeFile(written, owner, { flag: "wx" });
+    await link(written, lock);
+    return true;
   } catch (error) {
     if (errorCode(error) === "EEXIST") return false;
     throw error;
-  }
-  try {
-    await handle.writeFile(owner);
   } finally {
-    await handle.close();
+    await rm(written, { force: true });
   }
-  return true;
 }
 
-async function isStale(lock: string, holder: string): Promise<boolean> {
-  const pid = Number.parseInt(holder, 10);
-  // One that has only just been created has no words in it yet.
-  if (Number.isSafeInteger(pid) && pid > 0 && !isAlive(pid)) return true;
+async function isStale(lock: string, pid: number): Promise<boolean> {
+  if (!isAlive(pid)) return true;
   const found = await stat(lock).catch(() => null);
-  return found !== null && Date.now() - found.mtimeMs > STALE_MS;
+  return found !== null && Math.abs(Date.now() - found.mtimeMs) > STALE_MS;
 }
 
 function isAlive(pid: number): boolean {

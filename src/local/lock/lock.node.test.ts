@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -238,15 +238,41 @@ describe("processes at once", () => {
     expect(refusals.flat()).toMatchObject([{ code: "pin_mismatch" }]);
   });
 
-  it("take away a lock whose owner is gone, and no other", async () => {
-    await writeFile(`${file}.lock`, "2147483646 nobody\n");
+  it("take away a lock whose owner is gone or stuck, and no other", async () => {
+    const id = "11111111-2222-4333-8444-555555555555";
+    const lock = `${file}.skillgate-lock`;
+    await writeFile(lock, `skillgate 2147483646 ${id}\n`);
     await (await openPins()).check(origin(0), [skill("sum")]);
-    expect(Object.keys(await pinned())).toEqual(["sum"]);
+    for (const age of [-60, 60]) {
+      await writeFile(lock, `skillgate ${process.pid} ${id}\n`);
+      await utimes(lock, Date.now() / 1_000 - age, Date.now() / 1_000 - age);
+      await (await openPins()).check(origin(1), [skill(`after${age}`)]);
+    }
+    expect(Object.keys(await pinned())).toEqual(["sum", "after-60", "after60"]);
     await exclusively(file, async (isOurs) => {
       expect(await isOurs()).toBe(true);
-      await writeFile(`${file}.lock`, `${process.pid} somebody else\n`);
+      await writeFile(lock, `skillgate ${process.pid} ${id}\n`);
       expect(await isOurs()).toBe(false);
     });
-    expect(await readFile(`${file}.lock`, "utf8")).toContain("somebody else");
+    expect(await readFile(lock, "utf8")).toContain(id);
+  });
+
+  it("never take away a file that is not a lock of theirs, however old it is", async () => {
+    for (const [name, text] of [
+      [`${file}.lock`, "# yarn lockfile v1\n"],
+      [`${file}.skillgate-lock`, '{"lockfile_version":1,"origins":{}}'],
+      [`${file}.skillgate-lock`, ""],
+    ] as const) {
+      await writeFile(name, text);
+      await utimes(name, 0, 0);
+      const refusals = await (await openPins()).check(origin(0), [skill("sum")]);
+      expect(await readFile(name, "utf8")).toBe(text);
+      if (name.endsWith("-lock")) {
+        expect(refusals).toMatchObject([{ code: "pin_not_kept", message: expect.stringContaining("move it away") }]);
+      } else {
+        expect(refusals).toEqual([]);
+        await rm(file);
+      }
+    }
   });
 });

@@ -249,3 +249,30 @@ describe("a watch", () => {
     expect(told.flat()).toEqual(["skills/gone.js", "skills/new/deep/tool.js", "skills/new/deep/tool.js"]);
   });
 });
+
+it("gives nothing from outside while a folder on the way is swapped for a link", async () => {
+  const site = await openSite("site", { cwd: outside });
+  const [place, real, link] = ["swapped", "real", "link"].map((name) => join(folder, name)) as [string, string, string];
+  await mkdir(real);
+  await mkdir(join(outside, "other"));
+  await writeFile(join(real, "f.txt"), "inside");
+  await writeFile(join(outside, "other/f.txt"), "secret");
+  await symlink(join(outside, "other"), link);
+  let isOver = false;
+  const swapping = (async () => {
+    while (!isOver) {
+      for (const from of [real, link]) {
+        await rename(from, place);
+        await rename(place, from);
+      }
+    }
+  })();
+  const read = new Set<string>();
+  for (let turn = 0; turn < 200; turn++) {
+    const readings = await Promise.all(Array.from({ length: 16 }, () => site.read(["swapped", "f.txt"])));
+    for (const reading of readings) read.add(reading.ok ? new TextDecoder().decode(reading.bytes) : reading.code);
+  }
+  isOver = true;
+  await swapping;
+  expect([...read].filter((text) => text === "secret")).toEqual([]);
+});

@@ -54,6 +54,7 @@ async function readInside(root: string, segments: readonly string[]): Promise<Si
     if (isOtherCase(relative(root, file), segments.join(sep))) return fail("absent", "has another spelling on disk");
     // A pipe would block, and a link that has come since would lead elsewhere.
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0));
+    if (!(await leadsTo(handle, file))) return fail("outside_site", "became a link while it was opened");
     const facts = await handle.stat();
     if (!facts.isFile()) return fail("absent", "is not a file");
     if (facts.size > MAX_FILE_BYTES) return fail("too_large", `is larger than ${MAX_FILE_BYTES} bytes, the limit`);
@@ -65,6 +66,17 @@ async function readInside(root: string, segments: readonly string[]): Promise<Si
   } finally {
     await handle?.close();
   }
+}
+
+/**
+ * Whether what was opened is the file of that path. A folder on the way may have become a link since the path was resolved. Linux tells
+ * where an open file lies; elsewhere the path must still end at itself, and at the same file.
+ */
+async function leadsTo(handle: FileHandle, file: string): Promise<boolean> {
+  const opened = await realpath(`/proc/self/fd/${handle.fd}`).catch(() => null);
+  if (opened !== null) return opened === file;
+  const [is, now] = await Promise.all([handle.stat(), stat(file)]);
+  return is.ino === now.ino && is.dev === now.dev && (await realpath(file)) === file;
 }
 
 /** Where a path ends that links may have bent: below the root, through no hidden name. */

@@ -37,3 +37,6 @@ process.exitCode = await runSkillgate(process.argv.slice(2), {
   },
   onHangup: (listener) => process.on("SIGHUP", listener),
 });
+
+// Whoever asked for an end gets one, though what was written last is read by nobody.
+if (ending?.aborted) process.exit();

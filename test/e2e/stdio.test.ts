@@ -228,4 +228,15 @@ describe("the process", () => {
     child.stdin.end();
     expect(await exited).toEqual([0, null]);
   });
+
+  it("ends with 0 at SIGTERM, though its answers are read by nobody", async () => {
+    const child = start(site.publisher.origin);
+    child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+    await once(child.stdout, "data");
+    child.stdout.pause();
+    for (let id = 2; id < 2_000; id++) child.stdin.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/list"}\n`);
+    const exited = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await exited).toEqual([0, null]);
+  });
 });

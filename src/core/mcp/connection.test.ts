@@ -314,15 +314,19 @@ it("says of a long call that it is still running, where the client asked", async
   expect(sent.at(-1)).toMatchObject({ id: 1 });
 });
 
-it("runs at most 256 requests at once, and says so", async () => {
+it("runs at most 256 requests at once, says so, and answers ping however many there are", async () => {
   const { provider, open } = slowProvider();
   const { connection, ask, sent } = connect(provider);
   const calls = Array.from({ length: 256 }, (_, id) => ask(id, "tools/call", { name: "echo" }));
-  await ask("more", "ping");
-  expect(sent).toMatchObject([{ id: "more", error: { code: -31429 } }]);
+  await ask("more", "tools/call", { name: "echo" });
+  await ask("alive", "ping");
+  expect(sent).toMatchObject([
+    { id: "more", error: { code: -31429 } },
+    { id: "alive", result: {} },
+  ]);
   await vi.waitFor(() => expect(open).toHaveLength(256));
   for (const { finish } of open) finish();
   await Promise.all(calls);
   expect(connection.running).toBe(0);
-  expect(sent).toHaveLength(257);
+  expect(sent).toHaveLength(258);
 });

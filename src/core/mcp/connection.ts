@@ -116,7 +116,8 @@ export class Connection {
     let dialect: Dialect;
     try {
       dialect = classifyBody(params, this.#negotiated);
-      if (this.#runs >= MAX_RUNNING) throw tooMany();
+      // That the server lives is told however busy it is.
+      if (this.#runs >= MAX_RUNNING && request.method !== "ping") throw tooMany();
     } catch (error) {
       return this.refuse(failureOf(error, "modern", this.#options), id);
     }

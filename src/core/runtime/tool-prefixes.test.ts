@@ -28,6 +28,25 @@ describe("prefixes", () => {
     for (const prefix of prefixes) expect(prefix).not.toContain("__");
   });
 
+  it("are nobody else's, though somebody chooses an address that looks like it", async () => {
+    const [, dotted] = await prefixesOf("https://a-b.example", "https://a.b.example");
+    const imitation = `https://a.b.example/${dotted?.slice(-6)}`;
+    const prefixes = await prefixesOf("https://a-b.example", "https://a.b.example", imitation);
+    expect(new Set(prefixes).size).toBe(3);
+    // Two paths whose first six digits were found to be the same, and the same first letters.
+    const found = new Map<string, string>();
+    let twins: string[] = [];
+    for (let index = 0; twins.length === 0; index++) {
+      const origin = `https://a-very-long-name.example/${index}`;
+      const [prefix = ""] = await prefixesOf(origin);
+      const before = found.get(prefix);
+      if (before !== undefined) twins = [before, origin];
+      found.set(prefix, origin);
+    }
+    expect(new Set(await prefixesOf(...twins)).size).toBe(2);
+    for (const prefix of await prefixesOf(...twins)) expect(prefix).toMatch(/^[A-Za-z0-9_]{1,24}$/);
+  });
+
   it("do not depend on the other origins", async () => {
     const [alone] = await prefixesOf("https://a-very-long-name.example/first");
     const [, beside] = await prefixesOf("https://other.example", "https://a-very-long-name.example/first");

@@ -5,7 +5,7 @@ import { Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action } from "../ui/action.tsx";
-import { TextField } from "../ui/form.tsx";
+import { SearchField } from "../ui/form.tsx";
 import { Note, Section, State } from "../ui/parts.tsx";
 import { PagedTable } from "../ui/table.tsx";
 
@@ -52,13 +52,7 @@ export function ClientGrants({ client }: { readonly client: Client }) {
     >
       {granted === null && <Note tone="info">It may call every active origin, present and future.</Note>}
       <div class="filters">
-        <TextField
-          label="Address contains"
-          name="q"
-          type="search"
-          value={q}
-          onInput={(event) => setQ(event.currentTarget.value)}
-        />
+        <SearchField label="Address contains" value={q} onSearch={setQ} />
       </div>
       <PagedTable
         query={query}

@@ -8,7 +8,7 @@ import { Source } from "../text/source.tsx";
 import { jsonText, textOfValue } from "../text/value.ts";
 import { Visible, visibleParts } from "../text/visible.tsx";
 import { CurlOf } from "../ui/action.tsx";
-import { TextArea, TextField, textOf } from "../ui/form.tsx";
+import { SearchField, TextArea, textOf } from "../ui/form.tsx";
 import { Badge, Copy, Empty, Note, ProblemNote, Screen, Section } from "../ui/parts.tsx";
 import { count } from "../ui/words.ts";
 import { ClientPicker, OriginPicker } from "./pickers.tsx";
@@ -186,13 +186,12 @@ function ToolList({
   const fitting = tools.filter(({ name }) => name.toLowerCase().includes(q.toLowerCase()));
   return (
     <div class="section">
-      <TextField
+      <SearchField
         label={count(tools.length, "tool")}
         name="tool-filter"
-        type="search"
         placeholder="Name contains"
         value={q}
-        onInput={(event) => setQ(event.currentTarget.value)}
+        onSearch={setQ}
       />
       <ul class="choices" aria-label="Tools">
         {fitting.slice(0, SHOWN_TOOLS).map((tool) => (

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { usePages } from "../api/query.ts";
 import { CurlOf } from "../ui/action.tsx";
-import { Select, TextField } from "../ui/form.tsx";
+import { SearchField, Select } from "../ui/form.tsx";
 import { Empty, Screen } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
 import { useFilter } from "./filters.ts";
@@ -59,15 +59,7 @@ export function ListScreen<Row extends { readonly id: string }>({
           onChange={(event) => set("status", event.currentTarget.value)}
           options={[["", "Any"], ...statuses.map((one) => [one, one.charAt(0).toUpperCase() + one.slice(1)] as const)]}
         />
-        {sought !== undefined && (
-          <TextField
-            label={sought}
-            name="q"
-            type="search"
-            value={fields.q}
-            onInput={(event) => set("q", event.currentTarget.value)}
-          />
-        )}
+        {sought !== undefined && <SearchField label={sought} value={fields.q} onSearch={(text) => set("q", text)} />}
       </div>
       <PagedTable
         query={query}

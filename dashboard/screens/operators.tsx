@@ -4,7 +4,7 @@ import type { Operator, OperatorToken } from "../api/types.ts";
 import { useMay, useSession } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf, Dialog } from "../ui/action.tsx";
-import { Select, TextField, textOf } from "../ui/form.tsx";
+import { SearchField, Select, TextField, textOf } from "../ui/form.tsx";
 import { Copy, Empty, Moment, Note, Screen, Section, State } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
 import { useFilter } from "./filters.ts";
@@ -48,13 +48,7 @@ export function OperatorsScreen() {
       }
     >
       <div class="filters">
-        <TextField
-          label="Name contains"
-          name="q"
-          type="search"
-          value={fields.q}
-          onInput={(event) => set("q", event.currentTarget.value)}
-        />
+        <SearchField label="Name contains" value={fields.q} onSearch={(text) => set("q", text)} />
       </div>
       <PagedTable
         query={query}

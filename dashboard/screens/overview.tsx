@@ -8,10 +8,9 @@ import { Select } from "../ui/form.tsx";
 import { Empty, Loaded, Moment, Screen, Section, State } from "../ui/parts.tsx";
 import { Calls, Latency } from "../ui/plots.tsx";
 import { PagedTable, Table } from "../ui/table.tsx";
-import { count, number, publicName } from "../ui/words.ts";
-import { reviewPath } from "./origin.tsx";
+import { count, number } from "../ui/words.ts";
 import { useOriginNames } from "./origin-names.ts";
-import type { QueuedVersion } from "./review-queue.tsx";
+import { type QueuedVersion, VersionOfOrigin } from "./review-queue.tsx";
 import { errorsOf, Rest, sinceHours, usageColumns } from "./usage.tsx";
 
 const EXPIRY_DAYS = 30;
@@ -163,16 +162,7 @@ export function OverviewScreen() {
                   {
                     head: "Rejected version",
                     kind: "main",
-                    cell: (version) => (
-                      <>
-                        <Link href={reviewPath(version.originId, version)}>
-                          <Visible text={publicName(version)} />
-                        </Link>
-                        <span class="under">
-                          <Visible text={version.origin} most={160} />
-                        </span>
-                      </>
-                    ),
+                    cell: (version) => <VersionOfOrigin of={version} />,
                   },
                   {
                     head: "Note",

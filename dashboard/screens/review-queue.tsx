@@ -13,22 +13,27 @@ export interface QueuedVersion extends SkillVersion {
   readonly origin: string;
 }
 
+/** In a list across origins: the skill, on the way to its review, and whose it is. */
+export function VersionOfOrigin({ of }: { readonly of: QueuedVersion }) {
+  return (
+    <>
+      <Link href={reviewPath(of.originId, of)}>
+        <Visible text={publicName(of)} />
+      </Link>
+      <span class="under">
+        <Visible text={of.origin} most={160} />
+      </span>
+    </>
+  );
+}
+
 const PATH = "/skills?state=waiting&current=true";
 
 const COLUMNS: readonly Column<QueuedVersion>[] = [
   {
     head: "Skill",
     kind: "main",
-    cell: (version) => (
-      <>
-        <Link href={reviewPath(version.originId, version)}>
-          <Visible text={publicName(version)} />
-        </Link>
-        <span class="under">
-          <Visible text={version.origin} />
-        </span>
-      </>
-    ),
+    cell: (version) => <VersionOfOrigin of={version} />,
   },
   { head: "State", cell: (version) => <VersionState of={version} /> },
   { head: "Hash", cell: ({ toolSha256 }) => <Hash value={toolSha256} /> },

@@ -100,6 +100,29 @@ export function TextField(props: Described & InputProps) {
   );
 }
 
+/** Narrows a list as it is typed in. */
+export function SearchField({ label, name = "q", placeholder, value, onSearch }: SearchFieldProps) {
+  const search = (event: { readonly currentTarget: HTMLInputElement }) => onSearch(event.currentTarget.value);
+  return (
+    <TextField
+      label={label}
+      name={name}
+      type="search"
+      value={value}
+      onInput={search}
+      {...(placeholder === undefined ? {} : { placeholder })}
+    />
+  );
+}
+
+interface SearchFieldProps {
+  readonly label: string;
+  readonly name?: string;
+  readonly placeholder?: string;
+  readonly value: string;
+  readonly onSearch: (text: string) => void;
+}
+
 export function TextArea(props: Described & AreaProps) {
   const { label, hint, name, ...input } = props;
   const { id, errors, aria } = useDescription(props);

@@ -338,6 +338,7 @@ export class OriginHub extends DurableObject<Env> {
       // What a discovery brought meanwhile is of another time.
       if (this.#held?.fetchedAt !== packed.fetchedAt) return;
       this.#keep(packed);
+      completed.writeDown();
       this.#failed = failed;
     } catch (error) {
       console.error(JSON.stringify({ event: "release_not_reconsidered", error: String(error) }));
@@ -370,11 +371,12 @@ export class OriginHub extends DurableObject<Env> {
       if (completed.policyVersion < this.#decided) {
         completed = await this.#trusted.complete(discovered, this.#previous(), this.#trusted.decide(origin));
       }
-      const { release, policyVersion, isPartial } = completed;
+      const { release, policyVersion, isPartial, writeDown } = completed;
       const packed = await packRelease(release, policyVersion);
       await this.#isOutOfService(deciding);
       if (signal.aborted) throw new DiscoveryError("discovery_failed", "cancelled", "The origin is revoked.");
       this.#keep(packed);
+      writeDown();
       this.#warmth.noteWithdrawal(false);
       const isComplete = !isPartial && release.rejected.every(({ code }) => code !== "deferred");
       this.#arm(isComplete ? KEEP_WARM_MS : FRESH_MS + 1);

@@ -44,7 +44,11 @@ export interface Followed {
 export interface Completed extends Followed {
   /** Something is left for the next discovery: signatures, or all of it while the database does not answer. */
   readonly isPartial: boolean;
+  /** Writes down in the background what became of it: its verdicts, and what the origin published. For whoever holds it from now on. */
+  writeDown(): void;
 }
+
+const NOTHING_TO_WRITE = () => {};
 
 /**
  * What a hub adds to what it discovered, from the operator's database: the approved versions of skills that changed, and facts about the
@@ -122,12 +126,12 @@ export class TrustedRelease {
     try {
       const decided = await deciding;
       return decided === null
-        ? { release: discovered, policyVersion: 0, isPartial: false }
+        ? { release: discovered, policyVersion: 0, isPartial: false, writeDown: NOTHING_TO_WRITE }
         : await this.#complete(discovered, previous, decided);
     } catch (error) {
       console.warn(JSON.stringify({ event: "trust_not_read", error: describeFailure(error) }));
       const release = previous === null ? discovered : carryOver(discovered, previous.release);
-      return { release, policyVersion: 0, isPartial: true };
+      return { release, policyVersion: 0, isPartial: true, writeDown: NOTHING_TO_WRITE };
     }
   }
 
@@ -150,10 +154,12 @@ export class TrustedRelease {
       DISCOVERY_BUDGET,
     );
     const release: Release = { ...withHeld, facts: [...facts] };
-    this.#waitUntil(this.#noteVerdicts(release, originId, { decisions, trust }));
-    if (isRestorable(decided)) this.#waitUntil(this.#published.keep(originId, release));
-    else this.#forgetUnlessRestorable(decided);
-    return { release, policyVersion, isPartial };
+    const writeDown = () => {
+      this.#waitUntil(this.#noteVerdicts(release, originId, { decisions, trust }));
+      if (isRestorable(decided)) this.#waitUntil(this.#published.keep(originId, release));
+      else this.#forgetUnlessRestorable(decided);
+    };
+    return { release, policyVersion, isPartial, writeDown };
   }
 
   /** For a hub that has no release of its own. */

@@ -65,6 +65,17 @@ async function listed(origin: string): Promise<string[]> {
   return tools.map((tool) => tool.name);
 }
 
+describe("all of them", () => {
+  it("let pages of other sites read their files, their APIs and what they do not have", async () => {
+    const paths = ["/llms.txt", "/.well-known/agent-skills/index.json", "/.well-known/agent-skills/attestations.json"];
+    const urls = Object.values(stack.origins).flatMap((origin) => paths.map((path) => origin + path));
+    for (const url of [...urls, `${stack.origins.demo}/api/time`, `${stack.origins.bookstore}/api/genres`]) {
+      const { headers } = await fetch(url, { headers: { Origin: "null" } });
+      expect(headers.get("Access-Control-Allow-Origin"), url).toBe("*");
+    }
+  });
+});
+
 describe("demo", () => {
   it("adds and tells the time", async () => {
     const { demo } = stack.origins;

@@ -1,5 +1,6 @@
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { cors } from "hono/cors";
 import { z } from "zod";
 import { findBook, genreStock, listGenres, searchBooks } from "./catalog.ts";
 import { findOrder, placeOrder } from "./orders.ts";
@@ -21,6 +22,9 @@ const orderSchema = z.strictObject({
 
 /** The bookstore's API over D1: catalog, stock and orders. Errors are `{error, message}` with a fitting status. */
 const app = new Hono<{ Bindings: { DB: D1Database } }>();
+
+// As public/_headers for the files.
+app.use(cors());
 
 app.use("/api/*", async (c, next) => {
   await next();

@@ -1,7 +1,11 @@
 import { Hono } from "hono";
+import { cors } from "hono/cors";
 
 /** The demo publisher's whole API: the time of the server, which a sandboxed tool cannot know by itself. */
 const app = new Hono();
+
+// As public/_headers for the files.
+app.use(cors());
 
 app.get("/api/time", (c) => {
   const now = new Date();

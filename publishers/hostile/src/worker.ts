@@ -1,4 +1,5 @@
 import { type Context, Hono } from "hono";
+import { cors } from "hono/cors";
 
 const SLOW_MS = 60_000;
 /** Long enough for what was sent before to arrive. */
@@ -7,6 +8,9 @@ const HUGE_BYTES = 100_000_000;
 
 /** A publisher's API that behaves as badly as HTTP allows. Every answer is bounded in bytes and time. */
 const app = new Hono();
+
+// As public/_headers for the files.
+app.use(cors());
 
 app.all("/api/count", (c) => c.text("1"));
 

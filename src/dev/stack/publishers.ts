@@ -19,7 +19,9 @@ export interface RunningPublishers {
 /** Bundles one reference publisher. */
 export function buildPublisher(name: PublisherName): Promise<BuiltWorker> {
   const folder = `publishers/${name}`;
-  return buildWorker({ name: `publisher-${name}`, config: `${folder}/wrangler.toml`, sources: [`${folder}/src`] });
+  // The rules for the headers of files are among the options.
+  const sources = [`${folder}/src`, `${folder}/public/_headers`];
+  return buildWorker({ name: `publisher-${name}`, config: `${folder}/wrangler.toml`, sources });
 }
 
 /** Bundles all of them, two at a time: a bundler keeps a core busy. */

@@ -1,8 +1,9 @@
 import type { Attestation } from "./attestation/attestation.ts";
-import { type CalendarDate, calendarDateOf, DAY_MS } from "./attestation/calendar-date.ts";
+import { type CalendarDate, calendarDateOf } from "./attestation/calendar-date.ts";
 import type { SignatureFact, SignatureFacts } from "./attestation/facts.ts";
 import { type Evidence, type Trust, type Verdict, verdictOf } from "./attestation/verdict.ts";
 import type { Release, ReleaseMemory, ReleaseSkill } from "./discovery/release.ts";
+import { DAY_MS } from "./durations.ts";
 import type { Sha256Hex } from "./integrity.ts";
 import type { CanonicalOrigin } from "./origin.ts";
 import { GUIDE_TOOL, type PublicName, type SkillId } from "./skill.ts";

@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { HOUR_MS } from "../../src/core/durations.ts";
 import { openLiveStream, publishLive } from "../../src/gateway/live/live-feed.ts";
 import { openRegistry } from "../../src/gateway/registry/database.ts";
 import { addUsage, removeOldUsage, USAGE_KEPT_MS } from "../../src/gateway/registry/usage.ts";
 import { flushUsage } from "../../src/gateway/usage/usage.ts";
-import { HOUR_MS } from "../../src/gateway/usage/usage-counters.ts";
 import { addClient, addOrigin, callTool, env, mcp, migrate, rpc, send } from "./gateway-fixture.ts";
 
 const ADMIN_TOKEN = "usage-admin-token-0123";

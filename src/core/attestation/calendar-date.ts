@@ -1,9 +1,9 @@
+import { DAY_MS } from "../durations.ts";
+
 declare const calendarDateBrand: unique symbol;
 
 /** A real calendar day in UTC, `YYYY-MM-DD`. Two of them compare as text. */
 export type CalendarDate = string & { readonly [calendarDateBrand]: true };
-
-export const DAY_MS = 86_400_000;
 
 /** True for a day that exists: `2026-02-28` is one, `2026-02-30`, `2026-2-8` and `2026/02/28` are none. */
 export function isCalendarDate(text: string): text is CalendarDate {

@@ -1,7 +1,8 @@
+import { DAY_MS } from "../durations.ts";
 import type { Sha256Hex } from "../integrity.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { Attestation } from "./attestation.ts";
-import { type CalendarDate, calendarDateOf, DAY_MS } from "./calendar-date.ts";
+import { type CalendarDate, calendarDateOf } from "./calendar-date.ts";
 import { factKey, type SignatureFact, type SignatureFacts } from "./facts.ts";
 import type { Reviewer, ReviewerKey } from "./reviewer.ts";
 

@@ -9,6 +9,7 @@ import {
   attestationsOf,
   type ExpiryKey,
   getAttestation,
+  isOfDays,
   listAttestations,
   listAttestationsByExpiry,
   type StoredAttestation,
@@ -119,7 +120,11 @@ const list = adminRoute({
       revoked: queryWord("revoked", ["true", "false"], "Whether a revocation of it is in force."),
       expiresFrom: queryDay("expiresFrom", "Only those whose last day is this one or a later one."),
       expiresBefore: queryDay("expiresBefore", "Only those whose last day is an earlier one."),
-      sort: queryWord("sort", ["stored", "expiry"], "expiry: the ones that expire first. Left out: stored."),
+      sort: queryWord(
+        "sort",
+        ["stored", "expiry"],
+        "expiry: the ones that expire first. Left out: expiry with `state=in_force`, `state=expired`, `expiresFrom` or `expiresBefore`, else stored.",
+      ),
     }),
   },
   responses: { 200: json("A page of attestations.", pageOf("AttestationPage", AttestationBody)), ...problems },
@@ -168,7 +173,7 @@ export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
     return recorded(c, record, (results) => ({ results: [...results] }));
   });
   app.openapi(list, async (c) => {
-    const { limit, cursor, sort, origin, revoked, ...given } = c.req.valid("query");
+    const { limit, cursor, origin, revoked, sort, ...given } = c.req.valid("query");
     const filter = {
       ...given,
       origin: origin === undefined ? undefined : anyOrigin(origin),
@@ -177,7 +182,7 @@ export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
     };
     const registry = c.get("registry");
     const page =
-      sort === "expiry"
+      (sort ?? (isOfDays(filter) ? "expiry" : "stored")) === "expiry"
         ? await listAttestationsByExpiry(registry, filter, pageRequest({ limit, cursor }, isExpiryKey))
         : await listAttestations(registry, filter, pageRequest({ limit, cursor }, isCreatedKey));
     return c.json(pageBody(page, showAttestation), 200);

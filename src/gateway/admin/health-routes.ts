@@ -5,7 +5,7 @@ import { withDeadline } from "../deadline.ts";
 import type { HubStatus } from "../durable/origin-hub.ts";
 import { type Env, effectiveSettings } from "../env.ts";
 import { countOrigins, latestCalled } from "../registry/origins.ts";
-import { hubStatus } from "../releases/hub-client.ts";
+import { HUB_WAIT_MS, hubStatus } from "../releases/hub-client.ts";
 import type { AdminEnv } from "./environment.ts";
 import { adminRoute } from "./roles.ts";
 import { json, Moment, OriginId, problems } from "./shapes.ts";
@@ -14,7 +14,6 @@ import { json, Moment, OriginId, problems } from "./shapes.ts";
 const MAX_ASKED = 50;
 /** Hubs asked at once. */
 const BATCH = 10;
-const HUB_TIMEOUT_MS = 2_000;
 
 const State = z.enum(["ok", "failed"]);
 
@@ -121,7 +120,7 @@ export function addHealthRoutes(app: OpenAPIHono<AdminEnv>): void {
 /** `null`: the hub does not answer. */
 async function statusOf(env: Env, origin: CanonicalOrigin): Promise<HubStatus | null> {
   try {
-    return await withDeadline(hubStatus(env, origin), HUB_TIMEOUT_MS);
+    return await withDeadline(hubStatus(env, origin), HUB_WAIT_MS);
   } catch {
     return null;
   }

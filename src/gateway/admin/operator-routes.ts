@@ -1,4 +1,5 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { DAY_MS } from "../../core/durations.ts";
 import { createToken, tokenSha256 } from "../auth/token.ts";
 import {
   createOperatorToken,
@@ -37,7 +38,6 @@ import {
   Sought,
 } from "./shapes.ts";
 
-const DAY_MS = 24 * 3_600_000;
 const MAX_LIFETIME_MS = 366 * DAY_MS;
 const DEFAULT_LIFETIME_MS = 90 * DAY_MS;
 const EXPIRY_SENTENCE = "must be epoch milliseconds in the future, at most a year ahead";

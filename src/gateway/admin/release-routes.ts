@@ -1,4 +1,5 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { DAY_MS } from "../../core/durations.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { GatewayError } from "../errors.ts";
 import { grantedClients } from "../registry/grants.ts";
@@ -12,7 +13,6 @@ import { RejectionBody, showRejection } from "./rejection-shape.ts";
 import { adminRoute } from "./roles.ts";
 import { ClientId, json, Moment, OriginId, ofOrigin, problems } from "./shapes.ts";
 
-const DAY_MS = 86_400_000;
 /** Clients named in the answer about an impact. */
 const MAX_CLIENTS = 200;
 

@@ -144,7 +144,11 @@ export function queryMoment(name: string, description: string) {
 }
 
 /** Part of a name or address, in any case. */
-export const Sought = queryText("q", 200, "Only those whose name or address holds this text, in any case.");
+export const Sought = queryText(
+  "q",
+  200,
+  "Only those whose name or address holds this text, in any case. No index knows that: the list, as the other filters leave it, is read until a page is full.",
+);
 
 /** @throws Problem `bad_request` for a cursor that no page of this list gave. */
 export function pageRequest<Key>(

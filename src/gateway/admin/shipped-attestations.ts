@@ -11,12 +11,9 @@ import type { Acting, Registry } from "../registry/database.ts";
 import { RegistryError } from "../registry/errors.ts";
 import { getOrigin } from "../registry/origins.ts";
 import { readTrust } from "../registry/trust.ts";
-import { shippedWithRelease } from "../releases/hub-client.ts";
+import { HUB_WAIT_MS, shippedWithRelease } from "../releases/hub-client.ts";
 import { type AdminContext, actingNow } from "./environment.ts";
 import { judge, skillOf } from "./judging.ts";
-
-/** The hub may be in the middle of a discovery. */
-const HUB_WAIT_MS = 2_000;
 
 /**
  * Stores with the gateway what the publisher ships for the versions that are approved, as far as it counts today: with its next version it

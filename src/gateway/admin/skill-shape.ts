@@ -41,7 +41,11 @@ export const SkillFilterQuery = PageQuery.extend({
     "waiting: also approved versions that are `changedSinceApproval`.",
   ),
   current: queryWord("current", ["true"], "Only what the latest probe of its origin saw."),
-  q: queryText("q", 200, "Only those whose name holds this text, in any case."),
+  q: queryText(
+    "q",
+    200,
+    "Only those whose name holds this text, in any case. No index knows that: the list, as the other filters leave it, is read until a page is full.",
+  ),
 });
 
 export function showVersion(version: SkillVersion) {

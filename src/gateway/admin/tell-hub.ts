@@ -3,11 +3,8 @@ import { forgetPolicy } from "../auth/policy.ts";
 import { withDeadline } from "../deadline.ts";
 import { describeFailure } from "../log.ts";
 import { getOrigin } from "../registry/origins.ts";
-import { reconsiderHub } from "../releases/hub-client.ts";
+import { HUB_WAIT_MS, reconsiderHub } from "../releases/hub-client.ts";
 import type { AdminContext } from "./environment.ts";
-
-/** The hub may be in the middle of a discovery. */
-const HUB_WAIT_MS = 2_000;
 
 /** Has the origin's hub take up what was just decided. The decision stands whether the hub hears of it or not: its next discovery asks anyway. */
 export async function tellHub(c: AdminContext, id: string): Promise<void> {

@@ -1,8 +1,8 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { DAY_MS } from "../../core/durations.ts";
 import { EDGES_MS, percentile } from "../../core/latency-buckets.ts";
 import { USAGE_GROUPS, type UsageSum, usageByCalls, usageByHour } from "../registry/usage.ts";
 import { flushUsage } from "../usage/usage.ts";
-import { HOUR_MS } from "../usage/usage-counters.ts";
 import type { AdminEnv } from "./environment.ts";
 import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
@@ -20,7 +20,6 @@ import {
   queryWord,
 } from "./shapes.ts";
 
-const DAY_MS = 24 * HOUR_MS;
 const MAX_DAYS = 92;
 const UsageQuery = PageQuery.extend({
   from: queryMoment("from", "Default: a day before `to`. Whole hours (UTC) are summed."),

@@ -1,12 +1,13 @@
+import { DAY_MS, HOUR_MS } from "../../core/durations.ts";
+
 const WINDOW_MS = 60_000;
 export const SLOT_MS = 1_000;
 /** A slot counts as long as any instant of it lies inside the window, hence one more than fit exactly. */
 const SLOTS = WINDOW_MS / SLOT_MS + 1;
-const DAY_MS = 86_400_000;
 /** What is granted ahead is at most this part of what is left. */
 const LEASE_SHARE = 32;
 /** Clocks of two machines differ by seconds; one that is this far behind the day it counted for was wrong before. */
-const CLOCK_ERROR_MS = 3_600_000;
+const CLOCK_ERROR_MS = HOUR_MS;
 
 /** What a client is entitled to; `null` is no limit, `0` is nothing. */
 export interface Allowance {

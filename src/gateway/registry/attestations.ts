@@ -308,24 +308,46 @@ async function listBy<Key extends readonly [number | string, string]>(
   column: typeof attestations.storedAt | typeof attestations.validUntil,
   keyOf: (row: typeof attestations.$inferSelect) => Key,
 ): Promise<Page<StoredAttestation>> {
+  const onlyRevoked = isRevoked === true || state === "revoked";
+  // The list's order is given up where few may be found in it: then what is found, by an index of its own, is sorted.
+  const isSorted = onlyRevoked || (column === attestations.storedAt && isOfDays({ expiresBefore, expiresFrom, state }));
+  const place = isSorted ? sql`+${column}` : column;
+  // An origin has at most 1,000, and few vouch for one hash: the index of the attester is for who gives neither.
+  const ofTool = origin === undefined ? sql`${attestations.toolSha256}` : sql`+${attestations.toolSha256}`;
+  const isNarrow = origin !== undefined || toolSha256 !== undefined;
+  const ofAttester = isNarrow ? sql`+${attestations.attester}` : sql`${attestations.attester}`;
   const rows = await selectStored(registry)
     .where(
       and(
         origin === undefined ? undefined : eq(attestations.origin, origin),
-        toolSha256 === undefined ? undefined : eq(attestations.toolSha256, toolSha256),
-        attester === undefined ? undefined : eq(attestations.attester, attester),
+        toolSha256 === undefined ? undefined : eq(ofTool, toolSha256),
+        attester === undefined ? undefined : eq(ofAttester, attester),
         expiresBefore === undefined ? undefined : lt(attestations.validUntil, expiresBefore),
         expiresFrom === undefined ? undefined : gte(attestations.validUntil, expiresFrom),
         isRevoked === undefined ? undefined : (isRevoked ? isNotNull : isNull)(revocations.id),
+        onlyRevoked ? inArray(attestations.id, REVOKED) : undefined,
         isOfState(state, today),
-        isAfter(column, attestations.id, after),
+        isAfter(place, attestations.id, after),
       ),
     )
-    .orderBy(asc(column), asc(attestations.id))
+    .orderBy(asc(place), asc(attestations.id))
     .limit(limit + 1);
   const page = toPage(rows, limit, ({ row }) => keyOf(row));
   return { items: await Promise.all(page.items.map(toStored)), nextCursor: page.nextCursor };
 }
+
+/** Whether a filter is on the last day of what is wanted; the list is then best read in the order of that day. */
+export function isOfDays({
+  expiresBefore,
+  expiresFrom,
+  state,
+}: Pick<AttestationFilter, "expiresBefore" | "expiresFrom" | "state">): boolean {
+  return expiresBefore !== undefined || expiresFrom !== undefined || state === "in_force" || state === "expired";
+}
+
+/** SQL: the ids of the attestations that a revocation in force is of. */
+const REVOKED = sql`(SELECT ${revocations.subject} FROM ${revocations}
+  WHERE ${revocations.kind} = 'attestation' AND ${revocations.liftedAt} IS NULL)`;
 
 /** Of rows of {@link selectStored}. */
 function isOfState(state: AttestationState | undefined, today: CalendarDate): SQL | undefined {

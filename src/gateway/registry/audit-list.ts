@@ -1,6 +1,7 @@
-import { and, asc, desc, eq, gt, gte, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, lte, type SQL, sql } from "drizzle-orm";
+import { DAY_MS } from "../../core/durations.ts";
 import { AUDIT_ACTIONS, type AuditRow } from "./audit.ts";
-import type { Registry } from "./database.ts";
+import { type Registry, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { auditLog, operators } from "./schema.ts";
@@ -30,11 +31,9 @@ export async function listAudit(
   filter: AuditFilter,
   { limit, after }: PageRequest<number>,
 ): Promise<Page<NamedAuditRow>> {
-  const rows = await selectNamed(registry)
-    .where(and(isWanted(filter), after === null ? undefined : lt(auditLog.seq, after)))
-    .orderBy(desc(auditLog.seq))
-    .limit(limit + 1);
-  return toPage(rows.map(toNamed), limit, (row) => row.seq);
+  const stretch = { from: 1, to: after === null ? Number.MAX_SAFE_INTEGER : after - 1, limit: limit + 1, order: desc };
+  const rows = await select(registry, filter, stretch);
+  return toPage(rows, limit, (row) => row.seq);
 }
 
 /** Oldest first: at most `limit` rows after `afterSeq`, none after `toSeq`. */
@@ -43,11 +42,7 @@ export async function auditStretch(
   filter: AuditFilter,
   { afterSeq, toSeq, limit }: { readonly afterSeq: number; readonly toSeq: number; readonly limit: number },
 ): Promise<readonly NamedAuditRow[]> {
-  const rows = await selectNamed(registry)
-    .where(and(isWanted(filter), gt(auditLog.seq, afterSeq), lte(auditLog.seq, toSeq)))
-    .orderBy(asc(auditLog.seq))
-    .limit(limit);
-  return rows.map(toNamed);
+  return select(registry, filter, { from: afterSeq + 1, to: toSeq, limit, order: asc });
 }
 
 /** The number of the last row; 0: there is none. */
@@ -75,22 +70,64 @@ function toNamed({ row, name }: { readonly row: AuditRow; readonly name: string 
   return { ...row, actorName: SYSTEM_ACTORS[row.actor] ?? name };
 }
 
-function isWanted({ actor, action, subject, from, to }: AuditFilter): SQL | undefined {
+/** Rows by their numbers, both inclusive: the first `limit` of them in this order. */
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  readonly limit: number;
+  readonly order: typeof asc;
+}
+
+async function select(registry: Registry, filter: AuditFilter, stretch: Stretch): Promise<readonly NamedAuditRow[]> {
+  const rows = await selectNamed(registry)
+    .where(isWanted(filter, stretch))
+    .orderBy(stretch.order(auditLog.seq))
+    .limit(stretch.limit);
+  return rows.map(toNamed);
+}
+
+/** However few rows match, no more are read than an index finds: every condition but those on `at` is of one, in the order of the rows. */
+function isWanted(filter: AuditFilter, stretch: Stretch): SQL | undefined {
+  const { actor, action, subject } = filter;
+  const within = isWithin(filter, stretch);
+  if (subject !== undefined) {
+    // Few rows are about one thing; the plus keeps other indexes from being used.
+    return and(
+      eq(auditLog.subject, subject),
+      actor === undefined ? undefined : eq(sql`+${auditLog.actor}`, actor),
+      action === undefined ? undefined : sql`+${auditLog.action} IN ${valuesOf(actionsOf(action))}`,
+      within,
+    );
+  }
+  const isOfActor = actor === undefined ? undefined : eq(auditLog.actor, actor);
+  if (action === undefined) return and(isOfActor, within);
+  // Of one action an index has the order of the rows, of several it has not: of each the first ones are found, and of these the first.
+  const ofOne = and(sql`${auditLog.action} = wanted.value`, isOfActor, within);
+  return sql`${auditLog.seq} IN (
+    SELECT ${auditLog.seq} FROM json_each(${JSON.stringify(actionsOf(action))}) AS wanted CROSS JOIN ${auditLog} ON ${auditLog.seq} IN (
+      SELECT ${auditLog.seq} FROM ${auditLog} WHERE ${ofOne} ORDER BY ${stretch.order(auditLog.seq)} LIMIT ${stretch.limit}))`;
+}
+
+/** Whatever clocks do, and however long a mutation takes, a row is not written a day after the moment that it bears. */
+const CLOCK_SLACK_MS = DAY_MS;
+
+/** Rows are in the order of their moments, but for the slack: so moments bound the numbers, by which rows are read. */
+function isWithin({ from, to }: AuditFilter, stretch: Stretch): SQL | undefined {
+  const at = sql`+${auditLog.at}`;
+  // One bound on each side: of two SQLite would use the one and read on to the other.
+  const first = sql`max(${stretch.from}, coalesce((
+    SELECT seq FROM audit_log WHERE at < ${(from ?? 0) - CLOCK_SLACK_MS} ORDER BY at DESC LIMIT 1), 0))`;
+  const last = sql`min(${stretch.to}, coalesce((
+    SELECT seq FROM audit_log WHERE at > ${(to ?? 0) + CLOCK_SLACK_MS} ORDER BY at LIMIT 1), ${stretch.to}))`;
   return and(
-    actor === undefined ? undefined : eq(auditLog.actor, actor),
-    isOfAction(action),
-    subject === undefined ? undefined : eq(auditLog.subject, subject),
-    // The plus keeps their index from being used: it has not the order of the rows, and a page would be sorted out of all that it finds.
-    from === undefined ? undefined : gte(sql`+${auditLog.at}`, from),
-    to === undefined ? undefined : lte(sql`+${auditLog.at}`, to),
+    gte(auditLog.seq, from === undefined ? stretch.from : first),
+    lte(auditLog.seq, to === undefined ? stretch.to : last),
+    from === undefined ? undefined : gte(at, from),
+    to === undefined ? undefined : lte(at, to),
   );
 }
 
-function isOfAction(action: string | undefined): SQL | undefined {
-  if (action === undefined) return undefined;
-  // Of one action the index has the order of the rows; of several it has not.
-  if ((AUDIT_ACTIONS as readonly string[]).includes(action)) return eq(auditLog.action, action);
-  // The character after the dot ends the range of all texts that begin so.
-  const named = sql`+${auditLog.action}`;
-  return or(eq(named, action), and(gte(named, `${action}.`), lt(named, `${action}/`)));
+/** The actions that a filter means. Its own text is one of them, as it may be of a row that an earlier version wrote. */
+function actionsOf(action: string): readonly string[] {
+  return [action, ...AUDIT_ACTIONS.filter((known) => known.startsWith(`${action}.`))];
 }

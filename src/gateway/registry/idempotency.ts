@@ -1,9 +1,10 @@
 import { and, eq, gt, lte } from "drizzle-orm";
+import { DAY_MS } from "../../core/durations.ts";
 import type { Registry, Statement } from "./database.ts";
 import { idempotencyKeys } from "./schema.ts";
 
 /** How long an answer is kept, milliseconds. */
-const KEPT_MS = 24 * 3_600_000;
+const KEPT_MS = DAY_MS;
 
 /** D1 caps a row at 2 MB. */
 const MAX_KEPT_CHARS = 500_000;

@@ -1,4 +1,5 @@
 import { and, eq, gt, inArray, isNull, lte, or } from "drizzle-orm";
+import { DAY_MS, HOUR_MS } from "../../core/durations.ts";
 import { mutate } from "./audit.ts";
 import type { Acting, Registry } from "./database.ts";
 import { newId } from "./ids.ts";
@@ -6,10 +7,10 @@ import type { Operator } from "./operators.ts";
 import { consoleState, operatorSessions, operators, operatorTokens } from "./schema.ts";
 
 /** A session ends after this long, or with the token it was opened with. */
-export const SESSION_MS = 12 * 3_600_000;
+export const SESSION_MS = 12 * HOUR_MS;
 
 /** Longer than any browser keeps the cookie of a session that expired. */
-const EXPIRED_KEPT_MS = 86_400_000;
+const EXPIRED_KEPT_MS = DAY_MS;
 
 /** An operator as a request of theirs needs them. */
 export type ActiveOperator = Pick<Operator, "id" | "name" | "role">;

@@ -1,4 +1,5 @@
 import { and, eq, gte, inArray, lt, sql } from "drizzle-orm";
+import { DAY_MS } from "../../core/durations.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { mutate } from "./audit.ts";
 import { type Acting, type Registry, valuesOf } from "./database.ts";
@@ -7,7 +8,7 @@ import { siteBlobs, siteVersions } from "./schema.ts";
 /** So many mismatches are quarantine: the skill leaves the manifests, its address answers 503 until the bytes are uploaded again. */
 export const QUARANTINE_MISMATCHES = 3;
 /** Bytes that no version names are kept this long, so that a publication may take its time. */
-const UNNAMED_KEPT_MS = 7 * 24 * 3_600_000;
+const UNNAMED_KEPT_MS = 7 * DAY_MS;
 
 /** Notes bytes that lie in the bucket now, and takes them out of quarantine. */
 export async function noteBlob(

@@ -1,4 +1,5 @@
 import { and, asc, count, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
+import { DAY_MS } from "../../core/durations.ts";
 import { mutate } from "./audit.ts";
 import { getClient } from "./clients.ts";
 import type { Acting, Registry, Statement } from "./database.ts";
@@ -17,7 +18,7 @@ export const INSPECTION_MS = 5 * 60_000;
 export const MAX_INSPECTION_TOKENS = 50;
 
 /** Ended inspection tokens are forgotten after this long; the audit log keeps who had them. */
-const INSPECTION_KEPT_MS = 86_400_000;
+const INSPECTION_KEPT_MS = DAY_MS;
 
 /** Imported tokens that may be usable at once: all their hashes are held in memory by every isolate. */
 export const MAX_IMPORTED_TOKENS = 1_000;

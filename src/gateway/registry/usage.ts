@@ -1,12 +1,13 @@
 import { getTableColumns, lt, type SQL, sql } from "drizzle-orm";
+import { DAY_MS, HOUR_MS } from "../../core/durations.ts";
 import { EDGES_MS } from "../../core/latency-buckets.ts";
-import { HOUR_MS, type UsageRow } from "../usage/usage-counters.ts";
+import type { UsageRow } from "../usage/usage-counters.ts";
 import type { Registry } from "./database.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { usageErrors, usageFlushes, usageHourly } from "./schema.ts";
 
 /** Usage is kept this long. */
-export const USAGE_KEPT_MS = 90 * 86_400_000;
+export const USAGE_KEPT_MS = 90 * DAY_MS;
 /** Rows removed by one statement, and statements by one run of the cron. */
 const REMOVED_AT_ONCE = 2_000;
 const REMOVALS = 10;
@@ -17,7 +18,7 @@ const { hour: _hour, clientId: _client, originId: _origin, tool: _tool, ...SUMS 
 const BUCKETS = [...EDGES_MS.map((edge) => `ms_${edge}`), "ms_more"];
 
 /** A flush is sent again within minutes, or never. */
-const FLUSHES_KEPT_MS = 86_400_000;
+const FLUSHES_KEPT_MS = DAY_MS;
 
 /** What one isolate counted. */
 export interface UsageFlush {

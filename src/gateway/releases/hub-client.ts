@@ -12,6 +12,9 @@ import { unpackRelease } from "./packed-release.ts";
 /** A discovery has its own deadline (15 s by default); this one catches a hub that does not answer at all. */
 const HUB_TIMEOUT_MS = 70_000;
 
+/** How long who changed something, or looks at all hubs, waits for one of them: it may be in the middle of a discovery. */
+export const HUB_WAIT_MS = 2_000;
+
 export interface ProbedMemory {
   readonly scope: string | null;
   readonly sha256: string;

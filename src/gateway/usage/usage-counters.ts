@@ -8,8 +8,6 @@ export const MAX_TOOLS = 200;
 /** Rows in memory, some 300 bytes each; past it nothing new is counted until they are written. */
 export const MAX_ROWS = 4_000;
 
-export const HOUR_MS = 3_600_000;
-
 /** What is counted together. */
 export interface UsageKey {
   /** Hours since the epoch. */

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { HOUR_MS } from "../../core/durations.ts";
 import { inBackground } from "../background.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Env } from "../env.ts";
@@ -7,7 +8,7 @@ import { describeFailure, type RequestLog } from "../log.ts";
 import { openRegistry } from "../registry/database.ts";
 import { addUsage, removeOldUsage, type UsageFlush } from "../registry/usage.ts";
 import type { GatewayContext } from "../request-context.ts";
-import { HOUR_MS, MAX_ROWS, UsageCounters, type UsageRow } from "./usage-counters.ts";
+import { MAX_ROWS, UsageCounters, type UsageRow } from "./usage-counters.ts";
 
 /** An isolate writes down what it counted at most this often, in the background of a request. */
 const FLUSH_INTERVAL_MS = 10_000;

@@ -8,7 +8,7 @@ import { VERSION } from "../core/version.ts";
 import { attestationsHeader, whyNone } from "./admitted.ts";
 import { confirmClient } from "./auth/authenticate.ts";
 import { rateHeaders, takeCall, takeOriginCall } from "./auth/limit.ts";
-import { type OriginPolicy, policyOf } from "./auth/policy.ts";
+import { type OriginPolicy, type OriginRow, policyOf } from "./auth/policy.ts";
 import { GatewayError } from "./errors.ts";
 import { clientGas } from "./fair-shares/client-gas.ts";
 import type { RequestLog } from "./log.ts";
@@ -81,7 +81,24 @@ function noteGranted(c: Context<GatewayContext>): undefined {
 }
 
 async function findGrant(c: Context<GatewayContext>): Promise<void> {
-  keepGrant(c, await policyOf(c.env.DB).grant(c.get("client"), c.get("origin"), moment(c)));
+  const ask = (row: OriginRow) => askAhead(c, row);
+  keepGrant(c, await policyOf(c.env.DB).grant(c.get("client"), c.get("origin"), moment(c), ask));
+}
+
+/**
+ * Begins to look for the release while what was decided of its origin is read: it is cold in this isolate, so the two waits are one. Where
+ * an operator set limits these are looked at first.
+ */
+function askAhead(c: Context<GatewayContext>, { policyVersion, rules }: OriginRow): void {
+  if (c.get("finding") !== undefined || (rules?.limits ?? null) !== null) return;
+  const found = findRelease(c, policyVersion);
+  if (found instanceof Promise) found.catch(() => {});
+  c.set("finding", { found, policyVersion, askedAt: Date.now() });
+}
+
+function findRelease(c: Context<GatewayContext>, policyVersion: number): Found | Promise<Found> {
+  const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+  return releases.get(c.env, c.get("origin"), waitUntil, policyVersion);
 }
 
 function keepGrant(c: Context<GatewayContext>, found: OriginPolicy | null): void {
@@ -111,13 +128,19 @@ function calledTool(message: Message): string | null {
 /** Gets the origin's release: from memory, or from its hub. What was decided while it waited for others counts. */
 export const fetchRelease: Step = (c) => {
   c.get("log").discovery = "miss";
-  const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
-  const found = releases.get(c.env, c.get("origin"), waitUntil, c.get("originPolicy").decisions.version);
-  return found instanceof Promise ? awaitRelease(c, found) : keepRelease(c, found);
+  const { version } = c.get("originPolicy").decisions;
+  const ahead = c.get("finding");
+  // What was read after the row may be newer than the row.
+  if (ahead !== undefined && ahead.policyVersion >= version) return awaitRelease(c, ahead.found, ahead.askedAt);
+  const found = findRelease(c, version);
+  return found instanceof Promise ? awaitRelease(c, found, Date.now()) : keepRelease(c, found);
 };
 
-async function awaitRelease(c: Context<GatewayContext>, finding: Promise<Found>): Promise<undefined> {
-  const askedAt = Date.now();
+async function awaitRelease(
+  c: Context<GatewayContext>,
+  finding: Found | Promise<Found>,
+  askedAt: number,
+): Promise<undefined> {
   try {
     keepRelease(c, await finding);
   } catch (error) {

@@ -11,6 +11,7 @@ import { type Env, readSettings, type Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
 import { describeFailure, RequestLog } from "./log.ts";
 import { countRequest } from "./metrics/metrics.ts";
+import type { Found } from "./releases/release-cache.ts";
 import { countUsage } from "./usage/usage.ts";
 
 /** What the steps of a request leave for the later ones, in the order of the pipeline (app.ts). */
@@ -24,6 +25,10 @@ export interface RequestVariables {
   message: Message;
   origin: CanonicalOrigin;
   originPolicy: OriginPolicy;
+  /** The release, asked for with the decisions of this version before all of them were read. */
+  finding:
+    | { readonly found: Found | Promise<Found>; readonly policyVersion: number; readonly askedAt: number }
+    | undefined;
   release: Release;
   catalog: Catalog;
   /** Headers for whatever answer the request gets in the end. */

@@ -237,7 +237,7 @@ describe("live events", () => {
     await api("POST", `/origins/${publisher.id}/probe`);
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
-    while (!text.includes("origin.probe") || !text.includes("event: discovery"))
+    while (!text.includes("origin.probe") || !text.includes(`"origin":"${publisher.origin}"`))
       text += (await reader?.read())?.value ?? "";
     await reader?.cancel();
     expect(text).toContain(`"actor":"admin-token","action":"origin.probe","subject":"${publisher.id}"`);

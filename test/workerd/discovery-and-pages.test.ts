@@ -13,6 +13,7 @@ import {
   become,
   callTool,
   env,
+  hubHasWritten,
   mcp,
   migrate,
   result,
@@ -65,6 +66,7 @@ describe("discovery", () => {
     await rpc(mcp(origin), "ping", { token });
     releases.clear();
     await new ColoCache().forget(origin as CanonicalOrigin);
+    await hubHasWritten(origin);
     await abortAllDurableObjects();
     const response = await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 2 });
     expect(response.headers.get("X-Gw-Discovery")).toBe("hub");

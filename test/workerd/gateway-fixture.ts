@@ -1,11 +1,13 @@
 import { applyD1Migrations, createExecutionContext, type D1Migration, waitOnExecutionContext } from "cloudflare:test";
 import { env as testEnv } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/d1";
+import type { CanonicalOrigin } from "../../src/core/origin.ts";
 import { junkFailures, unknownFailures } from "../../src/gateway/auth/failures.ts";
 import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
 import { createToken, tokenSha256 } from "../../src/gateway/auth/token.ts";
 import type { Env } from "../../src/gateway/env.ts";
 import { clientOrigins, clients, clientTokens, origins } from "../../src/gateway/registry/schema.ts";
+import { hubStatus } from "../../src/gateway/releases/hub-client.ts";
 import worker from "../../src/gateway/worker.ts";
 
 /** The bindings of wrangler.toml and those that only the tests have (vitest.config.ts). */
@@ -155,6 +157,11 @@ export const mcp = (origin: string): string => `/mcp?origin=${encodeURIComponent
 export async function seen(host: string, path: string): Promise<number> {
   const counts = (await (await fetch(`https://${host}/__seen`)).json()) as Record<string, number>;
   return counts[path] ?? 0;
+}
+
+/** A hub writes to its storage after it answered: from here on that is done. */
+export async function hubHasWritten(origin: string): Promise<void> {
+  await hubStatus(env, origin as CanonicalOrigin);
 }
 
 /** Makes a publisher another kind of publisher. */

@@ -21,7 +21,7 @@ import { ColoCache } from "../../src/gateway/releases/colo-cache.ts";
 import { reconsiderHub } from "../../src/gateway/releases/hub-client.ts";
 import { releases } from "../../src/gateway/releases/release-cache.ts";
 import { TrustedRelease } from "../../src/gateway/trust/trusted-release.ts";
-import { addClient, become, env, mcp, migrate, rpc, seen, send } from "./gateway-fixture.ts";
+import { addClient, become, env, hubHasWritten, mcp, migrate, rpc, seen, send } from "./gateway-fixture.ts";
 import {
   addReviewer,
   approve,
@@ -438,6 +438,7 @@ function bareRelease(origin: CanonicalOrigin): Release {
 /** Nothing is in memory any more, nor in the data centre's cache, and where that is wished nor in the hub's storage. */
 async function lose({ origin }: { readonly origin: string }, storage: boolean): Promise<void> {
   const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+  await hubHasWritten(origin);
   if (storage) {
     await runInDurableObject(stub, (_, state) => {
       state.storage.sql.exec("DELETE FROM chunks");

@@ -168,14 +168,23 @@ export class PolicyCache {
   /**
    * The origin as this client may use it, or `null` where it may not, for whatever reason.
    *
+   * @param onGranted told of an origin that this client may use as soon as that is read, while what was decided of it is still being read.
    * @throws {GatewayError} `policy_unavailable`.
    */
-  async grant(client: ClientPolicy, origin: CanonicalOrigin, moment: PolicyMoment): Promise<OriginPolicy | null> {
+  async grant(
+    client: ClientPolicy,
+    origin: CanonicalOrigin,
+    moment: PolicyMoment,
+    onGranted: (row: OriginRow) => void = () => {},
+  ): Promise<OriginPolicy | null> {
     const key = `${client.clientId} ${origin}`;
     const found = await this.#value(
       () => this.#origins.get(key),
       (entry) => this.#origins.set(key, entry),
-      () => this.#readOrigin(client.clientId, origin),
+      () =>
+        this.#readOrigin(client.clientId, origin, (row) => {
+          if (mayUseOrigin(client, row)) onGranted(row);
+        }),
       moment,
     );
     if (!mayUseOrigin(client, found)) return null;
@@ -195,12 +204,18 @@ export class PolicyCache {
   }
 
   /** Reads the row and, where they moved, the decisions: a row whose decisions cannot be read is not known. */
-  async #readOrigin(clientId: string, origin: CanonicalOrigin): Promise<(OriginRow & RowRead) | null> {
+  async #readOrigin(
+    clientId: string,
+    origin: CanonicalOrigin,
+    onRow: (row: OriginRow) => void = () => {},
+  ): Promise<(OriginRow & RowRead) | null> {
     const order = this.#decisions.begin();
     const row = await this.#reader.readOrigin(clientId, origin);
     if (row === null) return null;
     const read = { ...row, order };
-    if (row.status === "active" && this.#decisions.known(read) === null) await this.#decisions.load(read, origin);
+    if (row.status !== "active" || this.#decisions.known(read) !== null) return read;
+    onRow(row);
+    await this.#decisions.load(read, origin);
     return read;
   }
 

@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { addOrigin, become, env, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
+import { addOrigin, become, env, hubHasWritten, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
 import { movePolicy } from "../../../test/workerd/trust-fixture.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { PolicyCache } from "../auth/policy.ts";
@@ -24,10 +24,16 @@ function newHub(kind = "good") {
     ask: () => askHub(env, origin, null),
     /** Milliseconds from now until the alarm; `null` where none is set. */
     alarm: async () => {
+      await hubHasWritten(origin);
       const at = await runInDurableObject(stub, (_hub, state) => state.storage.getAlarm());
       return at === null ? null : at - Date.now();
     },
-    ring: () => runDurableObjectAlarm(stub),
+    ring: async () => {
+      await hubHasWritten(origin);
+      const rang = await runDurableObjectAlarm(stub);
+      await hubHasWritten(origin);
+      return rang;
+    },
     fetches: (path = "/llms.txt") => seen(host, path),
   };
 }
@@ -53,8 +59,9 @@ describe("a hub that is called", () => {
       [1_800_000, 2],
       [1_800_001, 1],
     ] as const) {
-      const { ask, alarm, ring, fetches, stub } = newHub();
+      const { ask, alarm, ring, fetches, stub, origin } = newHub();
       await ask();
+      await hubHasWritten(origin);
       await evictDurableObject(stub);
       pass(ms);
       await ring();
@@ -63,8 +70,9 @@ describe("a hub that is called", () => {
   });
 
   it("fetches nothing that its storage holds after an eviction", async () => {
-    const { ask, ring, fetches, stub } = newHub();
+    const { ask, ring, fetches, stub, origin } = newHub();
     await ask();
+    await hubHasWritten(origin);
     await evictDurableObject(stub);
     pass(60_000);
     await ring();
@@ -136,9 +144,13 @@ describe("an origin that an operator took out of service", () => {
     const origin = name as CanonicalOrigin;
     const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
     await askHub(env, origin, null);
+    await hubHasWritten(origin);
     return {
       ...{ id, host, origin, stub },
-      alarm: () => runInDurableObject(stub, (_hub, state) => state.storage.getAlarm()),
+      alarm: async () => {
+        await hubHasWritten(origin);
+        return runInDurableObject(stub, (_hub, state) => state.storage.getAlarm());
+      },
       holds: async () => (await inspectHub(env, origin)).inspected !== null,
     };
   }

@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { become, env, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
+import { become, env, hubHasWritten, migrate, seen } from "../../../test/workerd/gateway-fixture.ts";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { askHub, probeOrigin, wakeHub } from "../releases/hub-client.ts";
@@ -118,11 +118,12 @@ describe("OriginHub", () => {
   });
 
   it("takes an origin that answers and offers nothing at its word", async () => {
-    const { ask, host } = await publisher();
+    const { ask, host, origin } = await publisher();
     const at = await fetchedAt(ask);
     await become(host, "prose");
     setAge(at, 200_000);
     expect((await ask()).state).toBe("no_skills");
+    await hubHasWritten(origin);
     await abortAllDurableObjects();
     await become(host, "down");
     expect((await ask()).state).toBe("discovery_failed");
@@ -160,6 +161,7 @@ describe("OriginHub", () => {
     const { ask, fetches, origin } = await publisher();
     const first = await ask();
     const stub = env.ORIGIN_HUB.get(env.ORIGIN_HUB.idFromName(origin));
+    await hubHasWritten(origin);
     await runInDurableObject(stub, (_object, state) => void state.storage.sql.exec(damage));
     forgetHeldReleases();
     await evictDurableObject(stub);

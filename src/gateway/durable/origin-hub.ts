@@ -110,6 +110,8 @@ export class OriginHub extends DurableObject<Env> {
   /** Ends the discovery under way. */
   #ending = new AbortController();
   #reconsidering: Promise<void> | null = null;
+  /** See {@link #writeLater}. */
+  readonly #unwritten: (() => void)[] = [];
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -132,7 +134,7 @@ export class OriginHub extends DurableObject<Env> {
     try {
       return await this.#find(origin, knownVersion, policyVersion);
     } finally {
-      this.#warmth.writeCall();
+      this.#writeLater(() => this.#warmth.writeCall());
     }
   }
 
@@ -186,6 +188,7 @@ export class OriginHub extends DurableObject<Env> {
   }
 
   status(): HubStatus {
+    this.#writeNow();
     const failure = this.#failed;
     return {
       fetchedAt: this.#held?.fetchedAt ?? null,
@@ -196,6 +199,7 @@ export class OriginHub extends DurableObject<Env> {
 
   /** How the last discoveries ended, newest first. */
   history(): readonly PastOutcome[] {
+    this.#writeNow();
     return this.#history.list();
   }
 
@@ -248,6 +252,7 @@ export class OriginHub extends DurableObject<Env> {
     const key = this.ctx.id.toString();
     const known = inMemory.get(key);
     if (known?.version === head.version) return { ...known, ...head };
+    this.#writeNow();
     try {
       const packed = this.#store.load();
       if (packed?.version !== head.version) return null;
@@ -416,18 +421,37 @@ export class OriginHub extends DurableObject<Env> {
   /** Written together with what the discovery brought. */
   #note(origin: CanonicalOrigin, outcome: DiscoveryOutcome): void {
     const at = Date.now();
-    if (!this.#history.note(outcome, at)) return;
-    this.ctx.waitUntil(publishLive(this.env, { type: "discovery", at, origin, ...outcome }));
+    this.#writeLater(() => {
+      if (!this.#history.note(outcome, at)) return;
+      this.ctx.waitUntil(publishLive(this.env, { type: "discovery", at, origin, ...outcome }));
+    });
   }
 
   /** @param ms from now. An origin of which nothing is held is asked only for callers. */
   #arm(ms: number): void {
-    if (this.#held !== null) this.#warmth.arm(Date.now() + ms);
+    if (this.#held === null) return;
+    const at = Date.now() + ms;
+    this.#writeLater(() => this.#warmth.arm(at));
+  }
+
+  /**
+   * Writes to the storage once the answer under way has left: an answer waits until all that was written before it is on the disk, and
+   * what is held is in memory and as good from there. A crash in between costs what the next discovery brings again.
+   */
+  #writeLater(write: () => void): void {
+    this.#unwritten.push(write);
+    if (this.#unwritten.length === 1) this.ctx.waitUntil(scheduler.wait(0).then(() => this.#writeNow()));
+  }
+
+  /** What was not written yet is, before the storage is read. */
+  #writeNow(): void {
+    for (const write of this.#unwritten.splice(0)) write();
   }
 
   #heldBytes(sha256: Sha256Hex): Uint8Array | undefined {
     const known = inMemory.get(this.ctx.id.toString())?.artifacts.get(sha256);
     if (known !== undefined || this.#held === null) return known;
+    this.#writeNow();
     try {
       return this.#store.artifact(sha256);
     } catch {
@@ -445,12 +469,14 @@ export class OriginHub extends DurableObject<Env> {
       this.#failed = null;
       inMemory.set(key, packed);
     }
-    try {
-      if (packed === null) this.#store.clear();
-      else this.#store.save(packed);
-    } catch (error) {
-      console.error(JSON.stringify({ event: "release_not_stored", error: String(error) }));
-    }
+    this.#writeLater(() => {
+      try {
+        if (packed === null) this.#store.clear();
+        else this.#store.save(packed);
+      } catch (error) {
+        console.error(JSON.stringify({ event: "release_not_stored", error: String(error) }));
+      }
+    });
   }
 }
 

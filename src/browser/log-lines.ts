@@ -33,6 +33,8 @@ export function logLines(event: RuntimeEvent): readonly LogLine[] {
         ),
         bad(event.failure.message),
       ];
+    case "served_without":
+      return event.origins.map((origin) => info(`${origin} has not answered yet`));
     case "list_changed":
       return [info("The list of tools has changed.")];
   }

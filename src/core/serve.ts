@@ -62,6 +62,8 @@ export interface ProviderOptions {
   readonly forwardTrace?: boolean;
   /** Recipes whose hash nobody declares are listed only where they are offered. Default: `withhold`. */
   readonly unverifiedRecipes?: UnverifiedRecipes;
+  /** As a {@link Provider} has it. */
+  readonly whyMissing?: NonNullable<Provider["whyMissing"]>;
   /** How long a client may keep the lists, milliseconds. Default: the 15 s in which a release is fresh. */
   readonly ttlMs?: number;
   onCall?(report: CallReport): void;
@@ -89,6 +91,7 @@ class CatalogProvider implements Provider {
   readonly serverInfo: Provider["serverInfo"];
   readonly ttlMs: number;
   readonly resourceTemplates = NO_TEMPLATES;
+  readonly whyMissing?: NonNullable<Provider["whyMissing"]>;
   readonly #catalog: Catalog;
   readonly #options: ProviderOptions;
   readonly #contents: CatalogContents;
@@ -96,6 +99,7 @@ class CatalogProvider implements Provider {
   constructor(catalog: Catalog, options: ProviderOptions) {
     this.serverInfo = options.serverInfo;
     this.ttlMs = options.ttlMs ?? DEFAULT_TTL_MS;
+    if (options.whyMissing !== undefined) this.whyMissing = options.whyMissing;
     this.#catalog = catalog;
     this.#options = options;
     this.#contents = contentsOf(catalog, options.unverifiedRecipes ?? "withhold");

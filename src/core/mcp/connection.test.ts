@@ -93,6 +93,14 @@ describe.each(ERAS)("a %s client", (era, params) => {
     expect(connection.running).toBe(0);
   });
 
+  it("is answered its handshake, though it cancels it, which it must not", async () => {
+    const { ask, notify, sent } = connect();
+    const handshake = ask(1, "initialize", { protocolVersion: "2025-11-25" });
+    await notify("notifications/cancelled", { requestId: 1 });
+    await handshake;
+    expect(sent).toMatchObject([{ id: 1, result: { protocolVersion: "2025-11-25" } }]);
+  });
+
   it("is told of progress where it asked, growing, and never after the answer", async () => {
     const { provider, open } = slowProvider();
     const { ask, sent } = connect(provider);

@@ -41,7 +41,7 @@ const HANDSHAKE_TTL_MS = 15_000;
  */
 export class Connection {
   readonly #options: ConnectionOptions;
-  readonly #running = new Map<RequestId, Set<AbortController>>();
+  readonly #running = new Map<RequestId, Set<Running>>();
   readonly #subscriptions: Subscriptions;
   /** Answers what is about the server itself. */
   readonly #server: Provider;
@@ -108,7 +108,7 @@ export class Connection {
     if (this.#isClosed) return;
     this.#subscriptions.close();
     this.#isClosed = true;
-    for (const controllers of this.#running.values()) for (const controller of controllers) controller.abort();
+    for (const same of this.#running.values()) for (const { controller } of same) controller.abort();
   }
 
   async #serve(request: Request): Promise<void> {
@@ -122,14 +122,15 @@ export class Connection {
       return this.refuse(failureOf(error, "modern", this.#options), id);
     }
     const controller = new AbortController();
-    this.#begin(id, controller);
+    const running: Running = { method: request.method, controller };
+    this.#begin(id, running);
     try {
       const text = await this.#answer(request, dialect, controller.signal);
       if (text !== null && !controller.signal.aborted) this.#options.send(text);
     } catch (error) {
       if (!controller.signal.aborted) this.refuse(failureOf(error, dialect.era, this.#options), id);
     } finally {
-      this.#end(id, controller);
+      this.#end(id, running);
     }
   }
 
@@ -177,17 +178,17 @@ export class Connection {
     return { send, end };
   }
 
-  #begin(id: RequestId, controller: AbortController): void {
+  #begin(id: RequestId, running: Running): void {
     this.#runs += 1;
     const same = this.#running.get(id);
-    if (same === undefined) this.#running.set(id, new Set([controller]));
-    else same.add(controller);
+    if (same === undefined) this.#running.set(id, new Set([running]));
+    else same.add(running);
   }
 
-  #end(id: RequestId, controller: AbortController): void {
+  #end(id: RequestId, running: Running): void {
     this.#runs -= 1;
     const same = this.#running.get(id);
-    same?.delete(controller);
+    same?.delete(running);
     if (same?.size === 0) this.#running.delete(id);
     if (this.#runs === 0) for (const wake of this.#idlers.splice(0)) wake();
   }
@@ -195,8 +196,17 @@ export class Connection {
   #cancel({ requestId }: JsonObject): void {
     if (typeof requestId !== "string" && typeof requestId !== "number") return;
     this.#subscriptions.cancel(requestId);
-    for (const controller of this.#running.get(requestId) ?? []) controller.abort();
+    for (const { method, controller } of this.#running.get(requestId) ?? []) {
+      // A client must not cancel the handshake (basic/utilities/cancellation); one that does still waits for its answer.
+      if (method !== "initialize") controller.abort();
+    }
   }
+}
+
+/** A request that is being answered. */
+interface Running {
+  readonly method: string;
+  readonly controller: AbortController;
 }
 
 interface Progress {

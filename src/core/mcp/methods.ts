@@ -100,7 +100,10 @@ function callTool(invocation: Invocation): JsonObject | Promise<JsonObject> {
   const { name } = params;
   if (typeof name !== "string") throw invalidParams("params.name must be a string.");
   const tool = toolNamed(provider.tools, name);
-  if (tool === undefined) throw invalidParams(`Unknown tool: ${excerpt(name)}`);
+  if (tool === undefined) {
+    const why = provider.whyMissing?.(name) ?? null;
+    throw invalidParams(`Unknown tool: ${excerpt(name)}${why === null ? "" : `. ${why}`}`);
+  }
   const args = params.arguments ?? {};
   if (!isJsonObject(args)) throw invalidParams("params.arguments must be an object.");
   if (dialect.era === "modern" && headers !== null) checkParameterHeaders(tool.inputSchema, args, headers);

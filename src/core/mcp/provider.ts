@@ -79,6 +79,8 @@ export interface Provider {
   readonly ttlMs: number;
   /** Called only with the name of a listed tool. Input validation is the provider's. */
   callTool(name: string, args: JsonObject, context: CallContext): ToolResult | Promise<ToolResult>;
+  /** One English sentence about a tool that is not listed and that the client may know all the same; `null` where there is nothing to say. */
+  readonly whyMissing?: (name: string) => string | null;
   /** `null` for an unknown URI. */
   readResource(
     uri: string,

@@ -23,13 +23,13 @@ interface CombinedTool {
  */
 export async function combineProviders(
   parts: readonly CombinedPart[],
-  { serverInfo, ttlMs }: Pick<Provider, "serverInfo" | "ttlMs">,
+  own: Pick<Provider, "serverInfo" | "ttlMs" | "whyMissing">,
 ): Promise<Provider> {
   const tools = new Map<string, CombinedTool>();
   const listed: ListedTool[] = [];
   const recipes = new Map<string, ServedRecipe>();
-  for (const { prefix, provider, recipes: own } of parts) {
-    const byName = new Map(own.map((recipe) => [recipe.publicName as string, recipe]));
+  for (const { prefix, provider, recipes: ofPart } of parts) {
+    const byName = new Map(ofPart.map((recipe) => [recipe.publicName as string, recipe]));
     for (const tool of provider.tools) {
       if (tool.name === GUIDE_TOOL) continue;
       const name = await prefixedName(prefix, tool.name);
@@ -41,7 +41,7 @@ export async function combineProviders(
       if (recipe !== undefined) recipes.set(recipeUri(publicName), { ...recipe, publicName });
     }
   }
-  return new CombinedProvider(serverInfo, ttlMs, tools, listed, recipes);
+  return new CombinedProvider(own, tools, listed, recipes);
 }
 
 class CombinedProvider implements Provider {
@@ -50,18 +50,19 @@ class CombinedProvider implements Provider {
   readonly tools: readonly ListedTool[];
   readonly resources: readonly ListedResource[];
   readonly resourceTemplates: Provider["resourceTemplates"] = [];
+  readonly whyMissing?: NonNullable<Provider["whyMissing"]>;
   readonly #tools: ReadonlyMap<string, CombinedTool>;
   readonly #recipes: ReadonlyMap<string, ServedRecipe>;
 
   constructor(
-    serverInfo: Provider["serverInfo"],
-    ttlMs: number,
+    { serverInfo, ttlMs, whyMissing }: Parameters<typeof combineProviders>[1],
     tools: ReadonlyMap<string, CombinedTool>,
     listed: readonly ListedTool[],
     recipes: ReadonlyMap<string, ServedRecipe>,
   ) {
     this.serverInfo = serverInfo;
     this.ttlMs = ttlMs;
+    if (whyMissing !== undefined) this.whyMissing = whyMissing;
     this.#tools = tools;
     this.#recipes = recipes;
     const served = [...recipes.values()];

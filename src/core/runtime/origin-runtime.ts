@@ -3,10 +3,11 @@ import { admit, type Catalog, type CatalogSkill, type Policy, versionKey } from 
 import { type DiscoverOptions, discover } from "../discovery/discover.ts";
 import { DiscoveryCache } from "../discovery/discovery-cache.ts";
 import { DiscoveryError } from "../discovery/discovery-error.ts";
-import type { Release } from "../discovery/release.ts";
+import type { Rejection, Release } from "../discovery/release.ts";
 import type { OriginFetcher } from "../fetch/origin-fetch.ts";
 import type { Sha256Hex } from "../integrity.ts";
 import type { CanonicalOrigin } from "../origin.ts";
+import { servedRecipes } from "../serve-recipes.ts";
 import type { SkillId } from "../skill.ts";
 import type { OriginFailure, OriginStatus, PinRefusalCode, RefusedSkill, RuntimeEvent } from "./origin-status.ts";
 
@@ -25,10 +26,13 @@ export interface RequiredAttestations extends TrustedReviewers {
 /**
  * Compares what was discovered, and otherwise may be used, with what was pinned before, and pins what is new. What it answers is not served.
  * Called once for each look at an origin, never twice at the same time for one origin; must not reject.
+ *
+ * @param rejected what could not be had or did not verify: a skill that lacks its recipe for that has one all the same.
  */
 export type CheckPins = (
   origin: CanonicalOrigin,
   skills: readonly CatalogSkill[],
+  rejected: readonly Rejection[],
 ) => readonly PinRefusal[] | Promise<readonly PinRefusal[]>;
 
 export interface PinRefusal extends SkillId {
@@ -127,8 +131,18 @@ export class OriginRuntime {
     if (this.#closing.signal.aborted) return;
     const { status } = this;
     if (status.state !== "discovered") return;
-    const served = this.catalog?.skills.map(({ skill }) => skill.publicName) ?? [];
-    onEvent({ kind: "discovered", status, served, ms: performance.now() - begin });
+    onEvent({ kind: "discovered", status, ...this.#offer(), ms: performance.now() - begin });
+  }
+
+  #offer() {
+    const { catalog } = this;
+    if (catalog === null) return { served: [], recipes: 0, memories: 0 };
+    const { skills, memories } = catalog;
+    return {
+      served: skills.map(({ skill }) => skill.publicName),
+      recipes: servedRecipes(catalog, this.#options.unverifiedRecipes ?? "withhold").length,
+      memories: memories.filter(({ scope }) => skills.some(({ skill }) => skill.scope === scope)).length,
+    };
   }
 
   async #discover(): Promise<Discovered> {
@@ -148,7 +162,7 @@ export class OriginRuntime {
     });
     const policy = await policyOn(release, attestations);
     const { skills } = admit(release, policy, discovering.now());
-    const refusals = (await checkPins?.(origin, skills)) ?? [];
+    const refusals = (await checkPins?.(origin, skills, release.rejected)) ?? [];
     const refused = new Set(refusals.map(nameOf));
     const pinned = new Set(skills.flatMap(({ skill }) => (refused.has(nameOf(skill)) ? [] : [versionKey(skill)])));
     return { release, policy, pinned, refusals };

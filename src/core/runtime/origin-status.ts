@@ -52,6 +52,10 @@ export type RuntimeEvent =
       readonly status: Extract<OriginStatus, { state: "discovered" }>;
       /** What of it is served, without the prefixes that several origins have. */
       readonly served: readonly PublicName[];
+      /** How many recipes are served with it. */
+      readonly recipes: number;
+      /** How many of its memories a served tool can search. */
+      readonly memories: number;
       readonly ms: number;
     }
   | {
@@ -60,5 +64,7 @@ export type RuntimeEvent =
       readonly failure: OriginFailure;
       readonly ms: number;
     }
+  /** The others are served from now on; these origins are added as soon as they have been looked at. */
+  | { readonly kind: "served_without"; readonly origins: readonly CanonicalOrigin[] }
   /** A client that lists again sees something else than before. */
   | { readonly kind: "list_changed" };

@@ -3,6 +3,7 @@ import { attestationEntry } from "../attestation/attestation.ts";
 import { createReviewer, day } from "../attestation/fixture/reviewing.ts";
 import { embeddedTrustRoot } from "../attestation/trust-root.ts";
 import { contextOf, returning } from "../fixture/serving.ts";
+import { DEFAULT_SANDBOX_LIMITS } from "../limits.ts";
 import { publish, runtimeOf, toolsOf } from "./fixture/runtimes.ts";
 import { OriginsUnavailable } from "./unavailable.ts";
 
@@ -22,6 +23,7 @@ describe("one origin", () => {
       structuredContent: { result: 42 },
     });
     expect(events.map(({ kind }) => kind).filter((kind) => kind !== "progress")).toEqual(["discovering", "discovered"]);
+    expect(events.at(-1)).toMatchObject({ served: ["sum", "kb__sum"], recipes: 1, memories: 0 });
   });
 
   it("keeps what it has while the origin fails, and says that it does", async () => {
@@ -142,6 +144,85 @@ describe("several origins", () => {
   });
 });
 
+describe("an origin that hangs", () => {
+  it("delays no other, is said to be late, and is added when it has answered", async () => {
+    const good = await publish([{ name: "sum", recipe: "# Sum" }], "https://good.example");
+    const slow = await publish(["sum"], "https://slow.example");
+    let answer: (response: Response) => void = () => {};
+    slow.put("/llms.txt", () => new Promise<Response>((resolve) => (answer = resolve)));
+    const { runtime, events } = await runtimeOf([slow, good], { patienceMs: 1 });
+    const provider = await runtime.provide();
+    expect(provider.tools.map(({ name }) => name)).toEqual(["good_example__sum", "get_skill_guide"]);
+    expect(events.filter(({ kind }) => kind === "served_without")).toEqual([
+      { kind: "served_without", origins: ["https://slow.example"] },
+    ]);
+    expect(provider.whyMissing?.("slow_example__sum")).toBe("It is not served at this moment (discovering).");
+    expect(provider.whyMissing?.("good_example__other")).toBeNull();
+    await runtime.refresh(new Set([good.origin]));
+    expect(changes(events)).toBe(0);
+    answer(new Response(slow.llmsTxt()));
+    await runtime.start();
+    expect(changes(events)).toBe(1);
+    expect(await toolsOf(runtime)).toEqual(["slow_example__sum", "good_example__sum", "get_skill_guide"]);
+  });
+
+  it("is waited for where there is nothing else, and no longer once the runtime is closed", async () => {
+    const bad = await publish(["sum"], "https://bad.example");
+    bad.put("/llms.txt", new Response("down", { status: 503 }));
+    const slow = await publish(["sum"], "https://slow.example");
+    let answer: (response: Response) => void = () => {};
+    const asked = new Promise<void>((resolve) =>
+      slow.put("/llms.txt", () => {
+        resolve();
+        return new Promise<Response>((answered) => (answer = answered));
+      }),
+    );
+    const { runtime } = await runtimeOf([bad, slow], { patienceMs: 1 });
+    const tools = toolsOf(runtime);
+    await asked;
+    answer(new Response(slow.llmsTxt()));
+    expect(await tools).toEqual(["slow_example__sum"]);
+
+    const never = await publish([], "https://never.example");
+    never.put("/llms.txt", () => new Promise<Response>(() => {}));
+    const { runtime: closed } = await runtimeOf([never]);
+    const provided = closed.provide();
+    closed.close();
+    await expect(provided).rejects.toMatchObject({ code: "closed" });
+  });
+});
+
+it("an origin whose tools wait for a slow host leaves the sandboxes of others alone", async () => {
+  const slow = await publish(
+    [{ name: "wait", source: returning("wait", "host.fetchOrigin('/slow').body") }],
+    "https://slow.example",
+  );
+  const quick = await publish(["sum"], "https://quick.example");
+  const answers: ((response: Response) => void)[] = [];
+  const { poolSize } = DEFAULT_SANDBOX_LIMITS;
+  const isFull = new Promise<void>((resolve) =>
+    slow.put("/slow", () => {
+      if (answers.length + 1 === poolSize / 2) resolve();
+      return new Promise<Response>((answer) => answers.push(answer));
+    }),
+  );
+  const { runtime } = await runtimeOf([slow, quick]);
+  const provider = await runtime.provide();
+  const ending = new AbortController();
+  const context = contextOf("legacy", ending.signal);
+  const waiting = Array.from({ length: 40 }, async () =>
+    Promise.resolve(provider.callTool("slow_example__wait", {}, context)).catch(() => null),
+  );
+  await isFull;
+  const sums = Array.from({ length: poolSize }, async () =>
+    provider.callTool("quick_example__sum", { a: 40, b: 2 }, contextOf("legacy")),
+  );
+  for (const sum of await Promise.all(sums)) expect(sum).toMatchObject({ structuredContent: { result: 42 } });
+  ending.abort();
+  for (const answer of answers) answer(new Response(""));
+  await Promise.all(waiting);
+});
+
 describe("attestations that are asked for", () => {
   it("let through what a trusted reviewer signed, and nothing else", async () => {
     const ada = await createReviewer();
@@ -172,9 +253,9 @@ describe("attestations that are asked for", () => {
 
 describe("pins", () => {
   it("are asked about what may be used, and what they refuse is not served", async () => {
-    const publisher = await publish(["sum", "other"]);
+    const publisher = await publish(["sum", { name: "other", recipe: "# Refused" }]);
     const asked: string[][] = [];
-    const { runtime } = await runtimeOf([publisher], {
+    const { runtime, events } = await runtimeOf([publisher], {
       checkPins: (_, skills) => {
         asked.push(skills.map(({ skill }) => skill.name));
         return [{ scope: null, name: "other", code: "not_pinned", message: "It is new." }];
@@ -182,6 +263,8 @@ describe("pins", () => {
     });
     expect(await toolsOf(runtime)).toEqual(["sum"]);
     expect(asked).toEqual([["sum", "other"]]);
+    expect(events.at(-1), "what is refused is not counted").toMatchObject({ served: ["sum"], recipes: 0 });
+    expect((await runtime.provide()).whyMissing?.("other")).toBe("It is not served at this moment (not_pinned).");
     expect(runtime.statuses).toMatchObject([
       { refused: [{ name: "other", code: "not_pinned", message: "It is new." }] },
     ]);

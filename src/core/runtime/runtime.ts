@@ -14,6 +14,7 @@ import { createProvider, type ProviderOptions } from "../serve.ts";
 import { servedRecipes } from "../serve-recipes.ts";
 import { VERSION } from "../version.ts";
 import { combineProviders } from "./combined-provider.ts";
+import { findMissing, type MissingTool } from "./missing-tool.ts";
 import { type CheckPins, OriginRuntime, type RequiredAttestations, type RuntimeOrigin } from "./origin-runtime.ts";
 import type { OriginStatus, RuntimeEvent } from "./origin-status.ts";
 import { toolPrefixes } from "./tool-prefixes.ts";
@@ -30,12 +31,17 @@ export interface RuntimeOptions {
   readonly sandboxLimits?: SandboxLimits;
   readonly unverifiedRecipes?: UnverifiedRecipes;
   readonly serverInfo?: Provider["serverInfo"];
+  /** How long those that have been looked at wait for the others before they are served without them, milliseconds. Default: 1 s. */
+  readonly patienceMs?: number;
   /** Epoch milliseconds. */
   readonly now?: () => number;
   /** Must not throw. */
   onEvent?(event: RuntimeEvent): void;
   onCall?: ProviderOptions["onCall"];
 }
+
+/** Any that answers at all has mostly been looked at by then, and a client that starts a server does not wait for long. */
+const PATIENCE_MS = 1_000;
 
 const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION } as const;
 
@@ -44,7 +50,8 @@ const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION } 
  * as pinned, where that is asked for), and serves them. There are no clients and no operator: pointing a runtime at an origin is the consent.
  *
  * An origin is looked at when the runtime starts and whenever {@link refresh} is called; when it fails, what was discovered last stays. With one
- * origin, tools have their own names; with several, each has its origin's prefix (`toolPrefixes`).
+ * origin, tools have their own names; with several, each has its origin's prefix (`toolPrefixes`), and one that is slow keeps the others waiting
+ * for a moment only.
  *
  * @example
  * const runtime = await Runtime.create({ origins: [{ origin, fetch }], sandbox });
@@ -61,15 +68,22 @@ export class Runtime {
   readonly #origins: readonly OriginRuntime[];
   readonly #memories = new MemoryIndexes();
   readonly #closing = new AbortController();
-  #starting: Promise<void> | null = null;
+  /** The first look at each origin; `null` before the runtime has started. */
+  #firstLooks: ReadonlyMap<OriginRuntime, Promise<void>> | null = null;
+  /** Settles when something is served, or nothing can be. */
+  readonly #opened: Promise<void>;
+  #open: () => void = () => {};
   #combined: { readonly of: readonly Catalog[]; readonly provider: Promise<Provider> } | null = null;
-  /** The lists as they were last told of; `null` before the first discovery has ended. */
+  /** The lists as they were last told of; `null` before anything could be listed. */
   #shown: string | null = null;
 
   private constructor(options: RuntimeOptions, prefixes: ReadonlyMap<CanonicalOrigin, string>) {
     this.#options = options;
     this.prefixes = prefixes;
     this.serverInfo = options.serverInfo ?? SERVER_INFO;
+    this.#opened = new Promise((resolve) => {
+      this.#open = resolve;
+    });
     const { sandbox, unverifiedRecipes, attestations = null, checkPins, now = Date.now } = options;
     this.#origins = options.origins.map(
       (origin) =>
@@ -101,25 +115,34 @@ export class Runtime {
     return this.#origins.flatMap(({ catalog }) => catalog ?? []);
   }
 
-  /** Looks at every origin for the first time. Asked again, it waits for the same. Never rejects. */
-  start(): Promise<void> {
-    this.#starting ??= this.#look(this.#origins);
-    return this.#starting;
+  /**
+   * Looks at every origin for the first time, and waits for those that are asked for, by default for all. Asked again, it waits for the same
+   * looks. Never rejects.
+   */
+  async start(only?: ReadonlySet<CanonicalOrigin>): Promise<void> {
+    const looks = this.#look();
+    await Promise.all(this.#chosen(only).map((origin) => looks.get(origin)));
   }
 
   /** Looks at origins again, by default at all of them. Never rejects; `statuses` say how it went. */
   async refresh(only?: ReadonlySet<CanonicalOrigin>): Promise<void> {
-    await this.start();
-    await this.#look(this.#origins.filter(({ origin }) => only === undefined || only.has(origin)));
+    const looks = this.#look();
+    await Promise.all(
+      this.#chosen(only).map(async (origin) => {
+        await looks.get(origin);
+        await this.#lookAt(origin);
+      }),
+    );
   }
 
   /**
-   * What is served at this moment, once the first look at the origins has ended.
+   * What is served at this moment, once the first look at the origins has ended, or `patienceMs` after the first of them has something to serve.
    *
    * @throws {OriginsUnavailable} where no origin has anything to serve.
    */
   async provide(): Promise<Provider> {
-    await this.start();
+    this.#look();
+    await this.#opened;
     if (this.#closing.signal.aborted) throw new OriginsUnavailable("closed", "This runtime was closed.");
     const catalogs = this.catalogs.filter(({ skills }) => skills.length > 0);
     const [first] = catalogs;
@@ -130,19 +153,57 @@ export class Runtime {
   /** Ends what is under way; nothing is served from then on. Calls that run are their callers' to cancel. */
   close(): void {
     this.#closing.abort();
+    this.#open();
     for (const origin of this.#origins) origin.close();
   }
 
-  async #look(origins: readonly OriginRuntime[]): Promise<void> {
-    await Promise.all(origins.map((origin) => origin.refresh()));
-    if (this.#closing.signal.aborted) return;
-    const shown = await this.#lists();
-    const isChanged = this.#shown !== null && this.#shown !== shown;
-    this.#shown = shown;
-    if (isChanged) this.#options.onEvent?.({ kind: "list_changed" });
+  #chosen(only?: ReadonlySet<CanonicalOrigin>): readonly OriginRuntime[] {
+    return this.#origins.filter(({ origin }) => only === undefined || only.has(origin));
   }
 
-  async #lists(): Promise<string> {
+  /** The first looks, which begin when anybody first asks for anything. */
+  #look(): ReadonlyMap<OriginRuntime, Promise<void>> {
+    this.#firstLooks ??= this.#begin();
+    return this.#firstLooks;
+  }
+
+  #begin(): ReadonlyMap<OriginRuntime, Promise<void>> {
+    const { patienceMs = PATIENCE_MS } = this.#options;
+    let patience: ReturnType<typeof setTimeout> | undefined;
+    const serve = () => {
+      clearTimeout(patience);
+      this.#serve();
+    };
+    const look = async (origin: OriginRuntime) => {
+      await this.#lookAt(origin);
+      if ((origin.catalog?.skills.length ?? 0) > 0) patience ??= setTimeout(serve, patienceMs);
+    };
+    const looks = new Map(this.#origins.map((origin) => [origin, look(origin)]));
+    void Promise.all(looks.values()).then(serve);
+    void this.#opened.then(() => clearTimeout(patience));
+    return looks;
+  }
+
+  /** From now on there are lists that can change. */
+  #serve(): void {
+    if (this.#shown === null && !this.#closing.signal.aborted) {
+      this.#shown = this.#lists();
+      const late = this.statuses.flatMap(({ state, origin }) => (state === "discovering" ? origin : []));
+      if (late.length > 0) this.#options.onEvent?.({ kind: "served_without", origins: late });
+    }
+    this.#open();
+  }
+
+  async #lookAt(origin: OriginRuntime): Promise<void> {
+    await origin.refresh();
+    if (this.#shown === null || this.#closing.signal.aborted) return;
+    const shown = this.#lists();
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    this.#options.onEvent?.({ kind: "list_changed" });
+  }
+
+  #lists(): string {
     const catalogs = this.catalogs.filter(({ skills }) => skills.length > 0);
     const lists = catalogs.map((catalog) => {
       const { tools, resources } = this.#provider(catalog);
@@ -160,6 +221,9 @@ export class Runtime {
       limits: sandboxLimits,
       memories: this.#memories,
       serverInfo: this.serverInfo,
+      // Origins compete for the sandboxes, whoever calls their tools.
+      client: catalog.origin,
+      whyMissing: this.#whyMissing,
       ...(unverifiedRecipes === undefined ? {} : { unverifiedRecipes }),
       ...(onCall === undefined ? {} : { onCall }),
     });
@@ -181,6 +245,17 @@ export class Runtime {
     return provider;
   }
 
+  /** Why a tool that a client may know of is not served at this moment; `null` where nobody lists it. */
+  missing(name: string): MissingTool | null {
+    return findMissing(this.statuses, this.prefixes, name);
+  }
+
+  /** Only the code: the sentence may hold words of a publisher whose code was refused, and a model would read them. */
+  readonly #whyMissing = (name: string): string | null => {
+    const missing = this.missing(name);
+    return missing === null ? null : `It is not served at this moment (${missing.code}).`;
+  };
+
   #unavailable(): OriginsUnavailable {
     const failed = this.statuses.find(({ state }) => state === "failed");
     const code = failed?.state === "failed" ? failed.failure.code : "no_skills";
@@ -194,7 +269,7 @@ const SHOWN_REASONS = 5;
 function reasonOf(status: OriginStatus): string {
   const { origin } = status;
   if (status.state !== "discovered") {
-    const message = status.state === "failed" ? status.failure.message : "It has not been looked at.";
+    const message = status.state === "failed" ? status.failure.message : "It has not been looked at to the end yet.";
     return `Nothing could be discovered at ${origin}: ${message}`;
   }
   const reasons = [

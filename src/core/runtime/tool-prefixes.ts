@@ -5,7 +5,8 @@ import type { CanonicalOrigin } from "../origin.ts";
 const NAME_LENGTH = 64;
 /** Of a prefix: `user_github_io` and the like are kept whole, and most names of tools fit behind it. */
 const PREFIX_LENGTH = 24;
-const SEPARATOR = "__";
+/** Between a prefix and a tool's own name. */
+export const SEPARATOR = "__";
 const DIGEST_LENGTH = 6;
 /** Where six digits are the same for two origins, which somebody can look for. */
 const LONGER_DIGESTS = [12, 18];

@@ -60,7 +60,9 @@ export class ToolCaller {
     const tool = tools.find((each) => each.name === name);
     if (tool !== undefined) return tool;
     const known = tools.map((each) => each.name).join(", ");
-    throw new CommandError("unknown_skill", this.#whyNot(name) ?? `There is no tool ${name}; there is ${known}.`);
+    const missing = this.#runtime.missing(name);
+    if (missing === null) throw new CommandError("unknown_skill", `There is no tool ${name}; there is ${known}.`);
+    throw new CommandError("unknown_skill", `The tool ${name} is not served: ${missing.code}: ${missing.message}`);
   }
 
   /** @throws {CommandError} as {@link tool}. */
@@ -80,15 +82,6 @@ export class ToolCaller {
       if (!(error instanceof OriginsUnavailable)) throw error;
       throw new CommandError(error.code === "no_skills" ? "no_skills" : "discovery_failed", error.message);
     }
-  }
-
-  /** Of a tool that its publisher lists and that is not served. */
-  #whyNot(name: string): string | null {
-    const { status } = this;
-    if (status?.state !== "discovered") return null;
-    const refused = [...status.release.rejected.filter(({ subject }) => subject === "skill"), ...status.refused];
-    const found = refused.find((each) => (each.scope === null ? each.name : `${each.scope}__${each.name}`) === name);
-    return found === undefined ? null : `The tool ${name} is not served: ${found.code}: ${found.message}`;
   }
 }
 

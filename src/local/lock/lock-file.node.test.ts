@@ -66,7 +66,7 @@ describe("a lock file", () => {
     ["a number for a scope", text({ [ORIGIN]: [{ ...PIN, scope: 1 }] }), "`scope`"],
     ["a short hash", text({ [ORIGIN]: [{ ...PIN, tool_sha256: "abc" }] }), "`tool_sha256`"],
     ["an upper-case hash", text({ [ORIGIN]: [{ ...PIN, tool_sha256: "A".repeat(64) }] }), "`tool_sha256`"],
-    ["no recipe hash", text({ [ORIGIN]: [{ ...PIN, recipe_sha256: undefined }] }), "`recipe_sha256`"],
+    ["a recipe hash that is none", text({ [ORIGIN]: [{ ...PIN, recipe_sha256: "" }] }), "`recipe_sha256`"],
     ["a day that there is not", text({ [ORIGIN]: [{ ...PIN, pinned_at: "2026-02-30T00:00:00.000Z" }] }), "`pinned_at`"],
     ["a field of a pin that is not known", text({ [ORIGIN]: [{ ...PIN, more: 1 }] }), "not known"],
     ["a skill pinned twice", text({ [ORIGIN]: [PIN, PIN] }), "pinned before"],

@@ -7,8 +7,8 @@ import { repeatedKey } from "./repeated-key.ts";
 /** What one skill of an origin was when it was first used. */
 export interface Pin extends SkillId {
   readonly toolSha256: Sha256Hex;
-  /** Of the recipe that was verified with it; `null`: it had none. */
-  readonly recipeSha256: Sha256Hex | null;
+  /** Of the recipe that was verified with it; `null`: it had none. Absent: it had one that could not be had, and is pinned when it can. */
+  readonly recipeSha256?: Sha256Hex | null;
   /** ISO 8601, UTC. */
   readonly pinnedAt: string;
 }
@@ -70,11 +70,11 @@ function readPin(entry: Json): Pin | string {
   if (scope !== null && typeof scope !== "string") return "the field `scope` is neither a string nor null.";
   if (typeof name !== "string") return "the field `name` is not a string.";
   if (!isHash(toolSha256)) return "the field `tool_sha256` is not 64 lower-case hexadecimal digits.";
-  if (recipeSha256 !== null && !isHash(recipeSha256)) {
-    return "the field `recipe_sha256` is neither null nor 64 lower-case hexadecimal digits.";
+  if (recipeSha256 !== undefined && recipeSha256 !== null && !isHash(recipeSha256)) {
+    return "the field `recipe_sha256` is neither absent nor null nor 64 lower-case hexadecimal digits.";
   }
   if (typeof pinnedAt !== "string" || !isTime(pinnedAt)) return "the field `pinned_at` is not a time in UTC.";
-  return { scope, name, toolSha256, recipeSha256, pinnedAt };
+  return { scope, name, toolSha256, ...(recipeSha256 === undefined ? {} : { recipeSha256 }), pinnedAt };
 }
 
 /** Sorted, so that it is the same file whoever wrote it in which order. */
@@ -88,7 +88,7 @@ export function writeLock(pins: Pins): string {
       scope,
       name,
       tool_sha256: toolSha256,
-      recipe_sha256: recipeSha256,
+      ...(recipeSha256 === undefined ? {} : { recipe_sha256: recipeSha256 }),
       pinned_at: pinnedAt,
     }));
   }

@@ -101,6 +101,24 @@ describe("--lock", () => {
     expect((await served(await site({ sum: undefined }, "# One"))).tools).toEqual(["sum"]);
   });
 
+  it("pins a recipe that could not be had at first use once it can be, and holds it from then on", async () => {
+    const publisher = await site({ sum: undefined }, "# One");
+    const recipe = "/skills/root/sum/SKILL.md";
+    publisher.put(recipe, new Response("down", { status: 503 }));
+    expect(await served(publisher)).toMatchObject({ tools: ["sum"], refused: [] });
+    expect(await content()).not.toContain("recipe_sha256");
+    publisher.put(recipe, "# One");
+    expect((await served(publisher, { isFrozen: true })).refused).toMatchObject([
+      { code: "not_pinned", message: expect.stringContaining("SKILL.md is not in the lock file") },
+    ]);
+    const late = await served(publisher);
+    expect(late).toMatchObject({ tools: ["sum"], refused: [] });
+    expect(late.told).toEqual([expect.stringMatching(/^pinned the recipe of sum of .* at [0-9a-f]{64}$/)]);
+    expect((await served(await site({ sum: undefined }, "# Two"))).refused).toMatchObject([{ code: "pin_mismatch" }]);
+    publisher.put(recipe, new Response("down", { status: 503 }));
+    expect((await served(publisher)).tools, "and one that fails later is no change").toEqual(["sum"]);
+  });
+
   it("[10.2-lock] pins the line that verified, where another of the same name did not", async () => {
     const publisher = new Publisher();
     await publisher.skill({ name: "sum", metadata: { tool_sha256: "0".repeat(64) } });
@@ -226,7 +244,7 @@ describe("processes at once", () => {
 
   it("lose no pin of each other's", async () => {
     const files = await Promise.all(Array.from({ length: 8 }, () => openPins()));
-    await Promise.all(files.map((pins, index) => pins.check(origin(index % 3), [skill(`skill${index}`)])));
+    await Promise.all(files.map((pins, index) => pins.check(origin(index % 3), [skill(`skill${index}`)], [])));
     expect(Object.keys(await pinned())).toHaveLength(8);
     expect(await readdir(folder)).toEqual(["skills.lock"]);
   });
@@ -234,7 +252,7 @@ describe("processes at once", () => {
   it("agree on who was first", async () => {
     const other = { ...skill("sum"), skill: { ...skill("sum").skill, toolSha256: "b".repeat(64) as Sha256Hex } };
     const [one, two] = [await openPins(), await openPins()];
-    const refusals = await Promise.all([one.check(origin(0), [skill("sum")]), two.check(origin(0), [other])]);
+    const refusals = await Promise.all([one.check(origin(0), [skill("sum")], []), two.check(origin(0), [other], [])]);
     expect(refusals.flat()).toMatchObject([{ code: "pin_mismatch" }]);
   });
 
@@ -242,11 +260,11 @@ describe("processes at once", () => {
     const id = "11111111-2222-4333-8444-555555555555";
     const lock = `${file}.skillgate-lock`;
     await writeFile(lock, `skillgate 2147483646 ${id}\n`);
-    await (await openPins()).check(origin(0), [skill("sum")]);
+    await (await openPins()).check(origin(0), [skill("sum")], []);
     for (const age of [-60, 60]) {
       await writeFile(lock, `skillgate ${process.pid} ${id}\n`);
       await utimes(lock, Date.now() / 1_000 - age, Date.now() / 1_000 - age);
-      await (await openPins()).check(origin(1), [skill(`after${age}`)]);
+      await (await openPins()).check(origin(1), [skill(`after${age}`)], []);
     }
     expect(Object.keys(await pinned())).toEqual(["sum", "after-60", "after60"]);
     await exclusively(file, async (isOurs) => {
@@ -265,7 +283,7 @@ describe("processes at once", () => {
     ] as const) {
       await writeFile(name, text);
       await utimes(name, 0, 0);
-      const refusals = await (await openPins()).check(origin(0), [skill("sum")]);
+      const refusals = await (await openPins()).check(origin(0), [skill("sum")], []);
       expect(await readFile(name, "utf8")).toBe(text);
       if (name.endsWith("-lock")) {
         expect(refusals).toMatchObject([{ code: "pin_not_kept", message: expect.stringContaining("move it away") }]);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { CatalogSkill } from "../../core/catalog.ts";
+import type { Rejection } from "../../core/discovery/release.ts";
 import { decodeUtf8 } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { CheckPins, PinRefusal } from "../../core/runtime/origin-runtime.ts";
@@ -65,7 +66,8 @@ export class PinFile {
     return new PinFile(options, path, known ?? new Map());
   }
 
-  readonly check: CheckPins = async (origin, skills) => {
+  readonly check: CheckPins = async (origin, admitted, rejected) => {
+    const skills = foundPins(admitted, rejected, new Date(this.#options.now()).toISOString());
     const isUpdate = this.#options.isUpdate && !this.#looked.has(origin);
     this.#looked.add(origin);
     const read = await readPins(this.#path).catch((error: unknown) => `It cannot be read (${errorCode(error)}).`);
@@ -85,7 +87,7 @@ export class PinFile {
   /** Looks again at what others may have written, and adds to it. */
   async #pin(
     origin: CanonicalOrigin,
-    skills: readonly CatalogSkill[],
+    skills: readonly Pin[],
     isUpdate: boolean,
     isOurs: IsOurs,
   ): Promise<readonly PinRefusal[]> {
@@ -97,34 +99,55 @@ export class PinFile {
     await writeWhole(this.#path, writeLock(next), isOurs);
     this.#known = next;
     for (const pin of pins) {
-      const before = base.get(origin)?.get(pinKey(pin));
-      const instead = before === undefined ? "" : `, instead of ${before.toolSha256} of ${before.pinnedAt}`;
-      this.#options.onPinned(`pinned ${toPublicName(pin)} of ${origin} at ${pin.toolSha256}${instead}`);
+      this.#options.onPinned(pinnedMessage(origin, pin, base.get(origin)?.get(pinKey(pin))));
     }
     return refusals;
   }
 
-  #compare(origin: CanonicalOrigin, skills: readonly CatalogSkill[], pins: Pins, isUpdate: boolean): Comparison {
-    const { isFrozen, now } = this.#options;
-    const pinnedAt = new Date(now()).toISOString();
+  #compare(origin: CanonicalOrigin, skills: readonly Pin[], pins: Pins, isUpdate: boolean): Comparison {
     const ofOrigin = pins.get(origin);
     const refusals: PinRefusal[] = [];
     const added: Pin[] = [];
-    for (const { skill } of skills) {
-      const { scope, name, toolSha256, recipe } = skill;
-      const found: Pin = { scope, name, toolSha256, recipeSha256: recipe?.sha256 ?? null, pinnedAt };
+    for (const found of skills) {
+      const { scope, name } = found;
       const pin = ofOrigin?.get(pinKey(found));
       const difference = pin === undefined ? null : differenceOf(pin, found);
-      if (pin !== undefined && difference === null) continue;
+      if (pin !== undefined && difference === null && !isLateRecipe(pin, found)) continue;
       if (difference !== null && !isUpdate) {
         refusals.push({ scope, name, code: "pin_mismatch", message: difference });
-      } else if (isFrozen) {
-        const message = `It is not in the lock file, which is frozen; its tool_sha256 is ${toolSha256}.`;
-        refusals.push({ scope, name, code: "not_pinned", message });
+      } else if (this.#options.isFrozen) {
+        refusals.push({ scope, name, code: "not_pinned", message: notPinned(pin, found) });
       } else added.push(found);
     }
     return { refusals, pins: added };
   }
+}
+
+/** What would be pinned of skills as they are. One whose recipe could not be had, or did not verify, is not one without a recipe. */
+function foundPins(skills: readonly CatalogSkill[], rejected: readonly Rejection[], pinnedAt: string): readonly Pin[] {
+  const lacking = new Set(rejected.filter(({ subject }) => subject === "recipe").map(pinKey));
+  return skills.map(({ skill: { scope, name, toolSha256, recipe } }) => {
+    const isLacking = recipe === null && lacking.has(pinKey({ scope, name }));
+    return { scope, name, toolSha256, ...(isLacking ? {} : { recipeSha256: recipe?.sha256 ?? null }), pinnedAt };
+  });
+}
+
+/** Its recipe can be had for the first time. */
+function isLateRecipe(pin: Pin, found: Pin): boolean {
+  return pin.recipeSha256 === undefined && typeof found.recipeSha256 === "string";
+}
+
+function pinnedMessage(origin: CanonicalOrigin, pin: Pin, before: Pin | undefined): string {
+  const what = `${toPublicName(pin)} of ${origin}`;
+  if (before?.toolSha256 === pin.toolSha256) return `pinned the recipe of ${what} at ${pin.recipeSha256 ?? "none"}`;
+  const instead = before === undefined ? "" : `, instead of ${before.toolSha256} of ${before.pinnedAt}`;
+  return `pinned ${what} at ${pin.toolSha256}${instead}`;
+}
+
+function notPinned(pin: Pin | undefined, { toolSha256, recipeSha256 }: Pin): string {
+  return pin === undefined
+    ? `It is not in the lock file, which is frozen; its tool_sha256 is ${toolSha256}.`
+    : `Its SKILL.md is not in the lock file, which is frozen; the sha256 of that is ${recipeSha256}.`;
 }
 
 /** A recipe that could not be had, or that is gone, is no change: without it the skill is what it was. */
@@ -133,7 +156,8 @@ function differenceOf(pin: Pin, found: Pin): string | null {
   if (pin.toolSha256 !== found.toolSha256) {
     return `Its tool.js has changed: the lock file has ${pin.toolSha256}, pinned at ${day}, and the origin serves ${found.toolSha256}. If that is wanted, run once with --lock-update.`;
   }
-  if (found.recipeSha256 === null || pin.recipeSha256 === found.recipeSha256) return null;
+  if (typeof found.recipeSha256 !== "string" || pin.recipeSha256 === undefined) return null;
+  if (pin.recipeSha256 === found.recipeSha256) return null;
   return `Its SKILL.md has changed: the lock file has ${pin.recipeSha256 ?? "none"}, pinned at ${day}, and the origin serves ${found.recipeSha256}. If that is wanted, run once with --lock-update.`;
 }
 

@@ -68,19 +68,24 @@ export class Narration {
       case "failed":
         this.#failed(event);
         break;
+      case "served_without":
+        for (const origin of event.origins) {
+          const message = `${origin} has not answered yet: the others are served without it, and it is added when it has`;
+          this.tell("warning", "served_without", message, { origin });
+        }
+        break;
       case "list_changed":
         this.tell("info", "list_changed", "what is offered has changed; the client is told");
     }
   };
 
-  #discovered({ status, served, ms }: Extract<RuntimeEvent, { kind: "discovered" }>): void {
+  #discovered({ status, served, recipes, memories, ms }: Extract<RuntimeEvent, { kind: "discovered" }>): void {
     const { origin, release, refused } = status;
     const lines: Told[] = [...release.rejected.map(ofRejection), ...refused.map(ofRefusal)];
-    const recipes = release.skills.filter(({ recipe }) => recipe !== null).length;
     const counts = [
       counted(served.length, "tool"),
       counted(recipes, "recipe"),
-      counted(release.memories.length, "memory", "memories"),
+      counted(memories, "memory", "memories"),
       ...(release.prose.length > 0 ? [counted(release.prose.length, "link for people", "links for people")] : []),
     ];
     const names = served.length === 0 ? "" : ` (${listed(served)})`;
@@ -90,7 +95,7 @@ export class Narration {
     this.#lastTold.set(origin, text);
     for (const { level, event, message, fields } of lines) this.tell(level, event, message, { origin, ...fields });
     const level = served.length === 0 ? "error" : "info";
-    const fields = { origin, tools: served.length, recipes, memories: release.memories.length, ms: Math.round(ms) };
+    const fields = { origin, tools: served.length, recipes, memories, ms: Math.round(ms) };
     this.tell(level, "discovered", `${what}, after ${Math.round(ms)} ms`, fields);
   }
 

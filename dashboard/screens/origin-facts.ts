@@ -1,4 +1,5 @@
-import type { Probe, Release, SkillId, SkillSource, SkillVersion } from "../api/types.ts";
+import { hiddenCharacters } from "../../src/core/hidden-characters.ts";
+import type { HiddenCharacter, Probe, Release, SkillId, SkillSource, SkillVersion } from "../api/types.ts";
 
 function keyOf({ scope, name, toolSha256 }: SkillId & { readonly toolSha256: string }): string {
   return JSON.stringify([scope, name, toolSha256]);
@@ -52,8 +53,36 @@ export function probeOf(current: readonly SkillVersion[]): number | null {
   return first === undefined || others.length > 0 ? null : first;
 }
 
+/** What a decision about a version takes beside its code: as a probe saw it last, where that is not what was approved. */
+function taken({ version, recipe, definition, changed }: SkillSource) {
+  return changed ?? { description: version.description, version: version.version, recipe, definition };
+}
+
 /** All that a decision about a version takes beside its code, as one text to compare. */
-export function textsTaken({ version, recipe, definition, changed }: SkillSource): string {
-  const taken = changed ?? { description: version.description, version: version.version, recipe, definition };
-  return JSON.stringify([taken.description, taken.version, taken.recipe, taken.definition]);
+export function textsTaken(read: SkillSource): string {
+  const { description, version, recipe, definition } = taken(read);
+  return JSON.stringify([description, version, recipe, definition]);
+}
+
+/** The texts that a decision takes and that have characters which nobody sees, by the names that people give them. */
+export function hiddenTexts(
+  read: SkillSource,
+): readonly { readonly where: string; readonly found: readonly HiddenCharacter[] }[] {
+  const { description, version, recipe, definition } = taken(read);
+  const fresh = read.changed === null ? "" : "new ";
+  const texts = [
+    { where: "source", text: read.source },
+    { where: `${fresh}description`, text: description },
+    { where: `${fresh}version`, text: version },
+    { where: `${fresh}recipe`, text: recipe },
+    { where: `${fresh}schema`, text: definitionText(definition) },
+  ];
+  return texts
+    .map(({ where, text }) => ({ where, found: hiddenCharacters(text ?? "") }))
+    .filter(({ found }) => found.length > 0);
+}
+
+/** A definition as it is laid out for reading. */
+export function definitionText(definition: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(definition, null, 2);
 }

@@ -13,6 +13,7 @@ import { Action } from "../ui/action.tsx";
 import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
 import { Note, ProblemNote, Section } from "../ui/parts.tsx";
 import { phrase, publicName } from "../ui/words.ts";
+import { Unopened } from "./review-decision.tsx";
 
 const DEFAULT_DAYS = 180;
 
@@ -42,7 +43,19 @@ function unreadable(error: unknown): ApiProblem {
 }
 
 /** Vouching for a version: with a key of this browser, or by an attestation that was signed elsewhere. */
-export function SignPanel({ origin, version }: { readonly origin: string; readonly version: SkillVersion }) {
+export function SignPanel({
+  origin,
+  version,
+  isRead,
+  unopened,
+}: {
+  readonly origin: string;
+  readonly version: SkillVersion;
+  /** Its texts are on the screen. */
+  readonly isRead: boolean;
+  /** Which of them were not looked at. */
+  readonly unopened: readonly string[];
+}) {
   const { keys, problem } = useSigningKeys();
   const may = useMay("reviewer");
   const [results, setResults] = useState<readonly AttestationResult[] | null>(null);
@@ -59,7 +72,7 @@ export function SignPanel({ origin, version }: { readonly origin: string; readon
             title={`Sign ${publicName(version)}`}
             submit="Sign and store"
             tone="primary"
-            disabled={!may || keys === undefined || keys.length === 0}
+            disabled={!may || !isRead || keys === undefined || keys.length === 0}
             request={async (form) => {
               const key = keys?.find(({ publicKey }) => publicKey === textOf(form, "key"));
               if (key === undefined) throw new Error("Choose a key.");
@@ -69,6 +82,7 @@ export function SignPanel({ origin, version }: { readonly origin: string; readon
             }}
             onDone={done}
           >
+            <Unopened texts={unopened} />
             <SigningFields keys={keys ?? []} />
           </Action>
         </>

@@ -17,6 +17,7 @@ import { ReviewQueueScreen } from "./screens/review-queue.tsx";
 import { ReviewersScreen } from "./screens/reviewers.tsx";
 import { SystemScreen } from "./screens/system.tsx";
 import { SessionGate, useSession } from "./session.tsx";
+import { SignOut } from "./sign-out.tsx";
 import { Visible } from "./text/visible.tsx";
 import { applyTheme, readTheme, type Theme } from "./theme.ts";
 import { Empty, ProblemNote, Screen } from "./ui/parts.tsx";
@@ -122,7 +123,7 @@ function isAt(path: string, href: string): boolean {
 }
 
 function Account() {
-  const { session, leave } = useSession();
+  const { session } = useSession();
   const [theme, setTheme] = useState<Theme>(readTheme());
   const choose = (next: Theme) => {
     applyTheme(next);
@@ -146,9 +147,7 @@ function Account() {
           <option value="dark">Dark</option>
         </select>
       </label>
-      <button type="button" class="button small" onClick={leave}>
-        Sign out
-      </button>
+      <SignOut />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "./api/problem.ts";
-import { announceChange, onSession, readSession, signIn, signOut } from "./api/request.ts";
+import { announceChange, findSession, onSession, signIn, signOut } from "./api/request.ts";
 import type { Role, Session } from "./api/types.ts";
 import { Visible } from "./text/visible.tsx";
 import { Dialog } from "./ui/action.tsx";
@@ -9,7 +9,8 @@ import { Loading, ProblemNote } from "./ui/parts.tsx";
 
 interface SignedIn {
   readonly session: Session;
-  readonly leave: () => void;
+  /** Ends the session of this console. @returns Whether it has ended. */
+  readonly leave: () => Promise<boolean>;
 }
 
 const Current = createContext<SignedIn | null>(null);
@@ -35,11 +36,19 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
   const [session, setSession] = useState<Session | null | undefined>(undefined);
   const [hasEnded, setEnded] = useState(false);
   const [isReplaced, setReplaced] = useState(false);
+  const [refusal, setRefusal] = useState<ApiProblem | null>(null);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
 
   const look = () => {
     setProblem(null);
-    readSession().then(setSession, (error) => setProblem(toProblem(error)));
+    findSession().then(
+      (found) => {
+        setSession(found.session);
+        // That nobody is signed in yet needs no saying; that somebody was refused does.
+        setRefusal(found.session === null && found.refusal.errors.length > 0 ? found.refusal : null);
+      },
+      (error) => setProblem(toProblem(error)),
+    );
   };
   useEffect(() => {
     look();
@@ -67,14 +76,20 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
   if (session === null) {
     return (
       <main class="sign-in">
-        <SignIn onSignIn={setSession} />
+        <SignIn refusal={refusal} onSignIn={setSession} />
       </main>
     );
   }
   const leave = () =>
     signOut().then(
-      () => setSession(null),
-      (error) => setProblem(toProblem(error)),
+      () => {
+        setSession(null);
+        return true;
+      },
+      (error) => {
+        setProblem(toProblem(error));
+        return false;
+      },
     );
   const comeBack = (again: Session) => {
     setEnded(false);
@@ -133,12 +148,15 @@ function SignInOver({ onSignIn }: { readonly onSignIn: (session: Session) => voi
 
 function SignIn({
   hasEnded = false,
+  refusal = null,
   onSignIn,
 }: {
   readonly hasEnded?: boolean;
+  /** Why what the browser brought along did not do. */
+  readonly refusal?: ApiProblem | null;
   readonly onSignIn: (session: Session) => void;
 }) {
-  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const [problem, setProblem] = useState<ApiProblem | null>(refusal);
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
     if (!hasEnded) document.title = "Sign in · Skillgate";

@@ -150,7 +150,7 @@ async function perform(request: ApiRequest, signal: AbortSignal | undefined): Pr
 /** @throws ApiProblem `unauthorized`, or where what was asked for would now be done in somebody else's name. */
 async function renewProof(): Promise<void> {
   const before = held;
-  const session = await readSession();
+  const { session } = await findSession();
   if (session === null) {
     tellSession(null);
     throw new ApiProblem(401, { code: "unauthorized", detail: "Nobody is signed in any more." });
@@ -169,12 +169,15 @@ function noteReading(path: string, answer: Response, read: unknown): boolean {
   return etag !== null;
 }
 
-/** The session that the browser's cookie stands for; null: there is none. @throws ApiProblem. */
-export async function readSession(): Promise<Session | null> {
+/** Who a browser is, or why it is nobody. */
+export type Found = { readonly session: Session } | { readonly session: null; readonly refusal: ApiProblem };
+
+/** The session that the browser's cookie, or Cloudflare Access, stands for. @throws ApiProblem. */
+export async function findSession(): Promise<Found> {
   try {
-    return noteSession(await get<Session>("/session"));
+    return { session: noteSession(await get<Session>("/session")) };
   } catch (error) {
-    if (error instanceof ApiProblem && error.status === 401) return null;
+    if (error instanceof ApiProblem && error.status === 401) return { session: null, refusal: error };
     throw error;
   }
 }

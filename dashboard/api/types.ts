@@ -15,6 +15,8 @@ export interface Session {
   /** Null: a bearer token signed in, which needs none. */
   readonly csrfToken: string | null;
   readonly expiresAt: number | null;
+  /** Where Cloudflare Access ends its own session, which would let the browser in again; null: it lets nobody in here. */
+  readonly accessLogout: string | null;
 }
 
 export type OriginStatus = "pending" | "active" | "suspended" | "revoked";

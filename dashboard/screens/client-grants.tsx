@@ -1,5 +1,4 @@
-import { useState } from "preact/hooks";
-import { queryOf, usePages, useSettled } from "../api/query.ts";
+import { usePages } from "../api/query.ts";
 import type { Client, Origin } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
@@ -8,12 +7,15 @@ import { Action } from "../ui/action.tsx";
 import { SearchField } from "../ui/form.tsx";
 import { Note, Section, State } from "../ui/parts.tsx";
 import { PagedTable } from "../ui/table.tsx";
+import { useFilter } from "./filters.ts";
+
+const FILTER = { q: "text" } as const;
 
 /** Which origins a client may call. */
 export function ClientGrants({ client }: { readonly client: Client }) {
-  const [q, setQ] = useState("");
+  const { fields, set, asked } = useFilter(FILTER);
   const isAdmin = useMay("admin");
-  const query = usePages<Origin>(`/origins${queryOf({ q: useSettled(q) })}`);
+  const query = usePages<Origin>(`/origins${asked}`);
   const granted = client.grants === "all" ? null : new Set(client.grants);
   const patch = (grants: "all" | readonly string[]) => () => ({
     method: "PATCH" as const,
@@ -52,7 +54,7 @@ export function ClientGrants({ client }: { readonly client: Client }) {
     >
       {granted === null && <Note tone="info">It may call every active origin, present and future.</Note>}
       <div class="filters">
-        <SearchField label="Address contains" value={q} onSearch={setQ} />
+        <SearchField label="Address contains" value={fields.q} onSearch={(text) => set("q", text)} />
       </div>
       <PagedTable
         query={query}

@@ -3,7 +3,7 @@ import type { Client } from "../api/types.ts";
 import { useMay } from "../session.tsx";
 import { Action, CurlOf } from "../ui/action.tsx";
 import { numberOf, TextField, textOf } from "../ui/form.tsx";
-import { Facts, Loaded, Moment, Screen, State, Tabs } from "../ui/parts.tsx";
+import { Facts, Hash, Loaded, Moment, Screen, State, Tabs } from "../ui/parts.tsx";
 import { count, limit } from "../ui/words.ts";
 import { ClientGrants } from "./client-grants.tsx";
 import { ClientLimits } from "./client-limits.tsx";
@@ -37,7 +37,7 @@ export function ClientScreen({ id, tab }: { readonly id: string; readonly tab: s
                   ["Calls a day", limit(client.dailyQuota)],
                   ["Origins", client.grants === "all" ? "all active ones" : count(client.grants.length, "origin")],
                   ["Created", <Moment at={client.createdAt} />],
-                  ["Id", <code>{client.id}</code>],
+                  ["Id", <Hash value={client.id} what="id" />],
                 ]}
               />
             </div>
@@ -64,7 +64,7 @@ function Tab({ client, tab }: { readonly client: Client; readonly tab: string })
   if (tab === "grants") return <ClientGrants client={client} />;
   if (tab === "tools") return <ClientTools client={client} />;
   if (tab === "limits") return <ClientLimits client={client} />;
-  if (tab === "usage") return <UsageOf client={client.id} by="origin" />;
+  if (tab === "usage") return <UsageOf client={client.id} by={["tool", "origin"]} />;
   return <ClientTokens client={client} />;
 }
 

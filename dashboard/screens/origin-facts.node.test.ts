@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Probe, Release, SkillSource, SkillVersion, Verdict } from "../api/types.ts";
-import { attestedToday, probeOf, probeToday, textsTaken } from "./origin-facts.ts";
+import { attestedToday, hiddenTexts, probeOf, probeToday, textsTaken } from "./origin-facts.ts";
 
 const id = (name: string) => ({ scope: null, name, toolSha256: name.repeat(64) });
 const version = (name: string, state = "waiting") =>
@@ -40,6 +40,25 @@ describe("what a decision takes", () => {
     expect(probeOf([seen("a", 1_000), seen("b", 1_000)])).toBe(1_000);
     expect(probeOf([seen("a", 1_000), seen("b", 2_000)])).toBeNull();
     expect(probeOf([])).toBeNull();
+  });
+
+  it("is warned of characters that nobody sees in any of its texts, of those that the publisher has now", () => {
+    const texts = { description: "Adds\u200b.", version: "1\u202e", recipe: "# How", definition: { title: "a\u2066" } };
+    const read = (more: object) =>
+      ({
+        version: { ...version("a"), ...texts },
+        source: "1;",
+        ...texts,
+        changed: null,
+        ...more,
+      }) as unknown as SkillSource;
+    const warnedOf = (more: object) => hiddenTexts(read(more)).map(({ where }) => where);
+    expect(warnedOf({})).toEqual(["description", "version", "schema"]);
+    expect(warnedOf({ source: "1; // \u202e", recipe: "\u00ad" })).toContain("source");
+    const changed = { description: "Adds.", version: null, recipe: "\n# How\u200b", definition: {} };
+    expect(hiddenTexts(read({ changed }))).toEqual([
+      { where: "new recipe", found: [{ codePoint: "U+200B", count: 1, line: 2 }] },
+    ]);
   });
 
   it("is other texts when the publisher swapped one of them, and the same when they were approved", () => {

@@ -1,14 +1,20 @@
 import { useEffect, useReducer } from "preact/hooks";
+import { toProblem } from "../api/problem.ts";
 import { get } from "../api/request.ts";
 import type { Origin } from "../api/types.ts";
 
-/** The address of an origin never changes, so that it is asked for once. `null`: it is being asked for, or nobody knows it. */
+/** The address of an origin never changes, so that it is asked for once. `null`: it is being asked for. */
 const names = new Map<string, string | null>();
 const listeners = new Set<() => void>();
 /** Asked at once; a page of a list may name fifty. */
 const MAX_ASKED = 6;
+const RETRY_MS = 10_000;
 const waiting: string[] = [];
 let asked = 0;
+
+function tell(): void {
+  for (const listener of listeners) listener();
+}
 
 function askNext(): void {
   while (asked < MAX_ASKED) {
@@ -17,11 +23,17 @@ function askNext(): void {
     asked++;
     get<Origin>(`/origins/${id}`)
       .then(({ origin }) => names.set(id, origin))
-      // It is shown by its id then.
-      .catch(() => names.set(id, id))
+      // It is shown by its id then, and asked for again where it is still shown after a while.
+      .catch((error) => {
+        if (toProblem(error).status === 404) return names.set(id, id);
+        return setTimeout(() => {
+          names.delete(id);
+          tell();
+        }, RETRY_MS);
+      })
       .finally(() => {
         asked--;
-        for (const listener of listeners) listener();
+        tell();
         askNext();
       });
   }

@@ -73,8 +73,8 @@ function Summary({ origin }: { readonly origin: Origin }) {
       <Facts
         items={[
           ["Status", <State of={origin.status} />],
-          ["Attestations", origin.attestationMode ?? "as the gateway's setting says"],
-          ["Code that nobody approved", origin.pin],
+          ["Attestations", origin.attestationMode ?? "gateway's mode"],
+          ["Unapproved code", origin.pin],
           ["Proposed", <Moment at={origin.createdAt} />],
           ["Probed", <Moment at={origin.probedAt} />],
           ["Last called", <Moment at={origin.lastCalledAt} />],
@@ -190,14 +190,14 @@ function Settings({ origin }: { readonly origin: Origin }) {
               value={origin.attestationMode ?? ""}
               hint="enforcing: only what a registered reviewer vouches for is served. advisory: the verdict is shown."
               options={[
-                ["", "As the gateway's setting says"],
+                ["", "gateway's mode: as its setting says"],
                 ["off", "off"],
                 ["advisory", "advisory"],
                 ["enforcing", "enforcing"],
               ]}
             />
             <Select
-              label="Code that nobody approved"
+              label="Unapproved code"
               name="pin"
               value={origin.pin}
               hint="hold: the approved version stays in service. warn: the new one is served and flagged. off: it is served."
@@ -218,8 +218,8 @@ function Settings({ origin }: { readonly origin: Origin }) {
         <div class="card">
           <Facts
             items={[
-              ["Attestations", origin.attestationMode ?? "as the gateway's setting says"],
-              ["Code that nobody approved", origin.pin],
+              ["Attestations", origin.attestationMode ?? "gateway's mode"],
+              ["Unapproved code", origin.pin],
               ["Trace context", origin.forwardTrace ? "forwarded" : "not forwarded"],
               ["Changed", <Moment at={origin.updatedAt} />],
             ]}

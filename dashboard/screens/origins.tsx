@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Origin>[] = [
   },
   { head: "Status", cell: ({ status }) => <State of={status} /> },
   { head: "Attestations", cell: ({ attestationMode }) => attestationMode ?? <span class="quiet">gateway's mode</span> },
-  { head: "New code", cell: ({ pin }) => pin },
+  { head: "Unapproved code", cell: ({ pin }) => pin },
   { head: "Probed", cell: ({ probedAt }) => <Moment at={probedAt} /> },
   { head: "Called", cell: ({ lastCalledAt }) => <Moment at={lastCalledAt} /> },
 ];

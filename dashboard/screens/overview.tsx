@@ -1,26 +1,28 @@
-import { useState } from "preact/hooks";
 import { queryOf, useAll, usePages, useQuery } from "../api/query.ts";
 import type { Attestation, Health, Page, Usage } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { utcDay } from "../signing-keys.ts";
 import { Visible } from "../text/visible.tsx";
-import { Select } from "../ui/form.tsx";
 import { Empty, Loaded, Moment, Screen, Section, State } from "../ui/parts.tsx";
 import { Calls, Latency } from "../ui/plots.tsx";
 import { PagedTable, Table } from "../ui/table.tsx";
 import { count, number } from "../ui/words.ts";
+import { useFilter } from "./filters.ts";
 import { useOriginNames } from "./origin-names.ts";
 import { type QueuedVersion, VersionOfOrigin } from "./review-queue.tsx";
-import { errorsOf, Rest, sinceHours, usageColumns } from "./usage.tsx";
+import { errorsOf, Rest, SpanSelect, sinceHours, spanOf, usageColumns } from "./usage.tsx";
 
 const EXPIRY_DAYS = 30;
+const EXPIRING = `/attestations?state=in_force&expiring=${EXPIRY_DAYS}`;
 const STATES = ["active", "pending", "suspended", "revoked"] as const;
+const FILTER = { hours: "text" } as const;
 const LIMITED = ["rate_limited", "quota_exhausted"];
 
 /** How the gateway does, and what wants attention. */
 export function OverviewScreen() {
-  const [hours, setHours] = useState("24");
-  const from = sinceHours(Number(hours));
+  const { fields, set } = useFilter(FILTER);
+  const hours = spanOf(fields.hours);
+  const from = sinceHours(hours);
   const hourly = useAll<Usage>(`/usage${queryOf({ from, by: "hour" })}`, 800);
   const byOrigin = usePages<Usage>(`/usage${queryOf({ from, by: "origin" })}`);
   const health = useQuery<Health>("/health");
@@ -39,22 +41,7 @@ export function OverviewScreen() {
   const refusing = health.data?.refusing ?? [];
   const broken = refusing.reduce((sum, { rejected }) => sum + rejected, 0);
   return (
-    <Screen
-      title="Overview"
-      actions={
-        <Select
-          label="Span"
-          name="hours"
-          value={hours}
-          onChange={(event) => setHours(event.currentTarget.value)}
-          options={[
-            ["24", "Last 24 hours"],
-            ["168", "Last 7 days"],
-            ["720", "Last 30 days"],
-          ]}
-        />
-      }
-    >
+    <Screen title="Overview" actions={<SpanSelect hours={hours} onChoose={(span) => set("hours", span)} />}>
       <div class="figures">
         <Figure value={hourly.data && number(calls)} label="calls" />
         <Figure value={hourly.data && number(failed)} label="of them errors" />
@@ -65,7 +52,7 @@ export function OverviewScreen() {
         <Figure
           value={expiring.data && more(expiring.data)}
           label={`attestations end in ${EXPIRY_DAYS} days`}
-          href="/attestations"
+          href={EXPIRING}
         />
       </div>
       <Loaded query={hourly}>
@@ -203,7 +190,7 @@ export function OverviewScreen() {
                     kind: "main",
                     cell: ({ skill, origin }) => (
                       <>
-                        <Link href="/attestations">
+                        <Link href={EXPIRING}>
                           <Visible text={skill} most={120} />
                         </Link>
                         <span class="under">

@@ -4,7 +4,7 @@ import { Picker, type PickerProps } from "../ui/picker.tsx";
 
 type Given<Row> = Pick<
   PickerProps<Row>,
-  "label" | "name" | "hint" | "hindrance" | "required" | "takesOther" | "onChoose"
+  "label" | "name" | "hint" | "hindrance" | "required" | "takesOther" | "value" | "onChoose"
 >;
 
 /** Finds an origin by its address. The form gets its id, or its address where that is what names it. */

@@ -98,7 +98,7 @@ export function SystemScreen() {
               keyOf={({ name }) => name}
               columns={[
                 { head: "Setting", kind: "main", cell: ({ name }) => <code>{name}</code> },
-                { head: "Value", kind: "wide", cell: ({ value }) => <Visible text={String(value)} most={400} /> },
+                { head: "Value", kind: "wide", cell: ({ value }) => <Value of={value} /> },
                 { head: "Default", cell: ({ isDefault }) => (isDefault ? <span class="quiet">yes</span> : "no") },
               ]}
             />
@@ -111,6 +111,11 @@ export function SystemScreen() {
       </p>
     </Screen>
   );
+}
+
+function Value({ of }: { readonly of: Setting["value"] }) {
+  const text = String(of);
+  return text === "" ? <span class="quiet">not set</span> : <Visible text={text} most={400} />;
 }
 
 /** The root that was on the screen must still be in force. */

@@ -142,12 +142,12 @@ export function Moment({ at, none = "never" }: { readonly at: number | null | un
 
 const SHORT_HASH = 12;
 
-/** The beginning of a hash, with the whole of it to copy. */
-export function Hash({ value }: { readonly value: string }) {
+/** The beginning of a hash, or of an id, with the whole of it to copy. */
+export function Hash({ value, what = "hash" }: { readonly value: string; readonly what?: string }) {
   return (
     <span class="hash">
       <code title={value}>{value.slice(0, SHORT_HASH)}…</code>
-      <Copy text={value} label="Copy hash" quiet />
+      <Copy text={value} label={`Copy ${what}`} quiet />
     </span>
   );
 }

@@ -21,6 +21,8 @@ export interface PickerProps<Row> extends Described {
   readonly required?: boolean;
   /** What was typed counts by itself, even where no row has it. */
   readonly takesOther?: boolean;
+  /** Of a field that takes what was typed: what it has, however it came by it. */
+  readonly value?: string;
   readonly onChoose?: (value: string, row: Row | null) => void;
 }
 
@@ -44,6 +46,7 @@ export function Picker<Row>(props: PickerProps<Row>) {
   const [isOpen, open] = useState(false);
   const [at, setAt] = useState(-1);
   const isTouched = useRef(false);
+  const { value: given } = props;
   const list = useRef<HTMLDivElement>(null);
   // An open list shows what fits what is typed; the text of what was chosen is no question.
   const asked = useSettled(typed === chosen.text ? "" : typed.trim());
@@ -60,6 +63,11 @@ export function Picker<Row>(props: PickerProps<Row>) {
     setAt(-1);
     if (value !== chosen.value) onChoose?.(value, row);
   };
+  useEffect(() => {
+    if (given === undefined || given === chosen.value) return;
+    setChosen({ value: given, text: given });
+    type(given);
+  }, [given]);
   const sole = asked === "" && !takesOther && rows.length === 1 && !hasMore ? rows[0] : undefined;
   useEffect(() => {
     if (sole !== undefined && !isTouched.current && hindrance(sole) === null) choose(sole);

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Usage } from "../api/types.ts";
 import { slotsOf, type UsageSlot } from "../usage-slots.ts";
 import { Empty } from "./parts.tsx";
+import { ticksOf } from "./ticks.ts";
 import { milliseconds, number } from "./words.ts";
 
 const HOUR_MS = 3_600_000;
@@ -19,8 +20,8 @@ const BOTH = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", 
 /** Calls and errors over time. */
 export function Calls({ hourly, from }: { readonly hourly: readonly Usage[]; readonly from: number }) {
   const slots = slotsOf(hourly, from);
-  const most = Math.max(1, ...slots.map(({ calls }) => calls));
-  const y = (value: number) => scaleY(value, most);
+  const ticks = ticksOf(Math.max(...slots.map(({ calls }) => calls)));
+  const y = (value: number) => scaleY(value, ticks.at(-1) ?? 1);
   const step = (WIDTH - LEFT - RIGHT) / slots.length;
   const total = slots.reduce((sum, { calls }) => sum + calls, 0);
   const failed = slots.reduce((sum, { errors }) => sum + errors, 0);
@@ -38,7 +39,7 @@ export function Calls({ hourly, from }: { readonly hourly: readonly Usage[]; rea
         .filter(({ calls }) => calls > 0)
         .map(({ at, calls, errors }) => [BOTH.format(at), number(calls), number(errors)])}
     >
-      <Axes slots={slots} most={most} />
+      <Axes slots={slots} ticks={ticks} />
       {slots.map(({ at, calls, errors }, index) => {
         const x = LEFT + index * step + step * 0.12;
         const width = Math.max(1, step * 0.76);
@@ -58,7 +59,8 @@ export function Calls({ hourly, from }: { readonly hourly: readonly Usage[]; rea
 export function Latency({ hourly, from }: { readonly hourly: readonly Usage[]; readonly from: number }) {
   const slots = slotsOf(hourly, from);
   const known = slots.filter(({ p95 }) => p95 !== null);
-  const most = Math.max(1, ...known.map(({ p95 }) => p95 ?? 0));
+  const ticks = ticksOf(Math.max(0, ...known.map(({ p95 }) => p95 ?? 0)));
+  const most = ticks.at(-1) ?? 1;
   const step = (WIDTH - LEFT - RIGHT) / slots.length;
   const points = (pick: (slot: UsageSlot) => number | null) =>
     slots.flatMap((slot, index) => {
@@ -84,7 +86,7 @@ export function Latency({ hourly, from }: { readonly hourly: readonly Usage[]; r
       heads={["From", "p50", "p95"]}
       rows={known.map((slot) => [BOTH.format(slot.at), milliseconds(slot.p50), milliseconds(slot.p95)])}
     >
-      <Axes slots={slots} most={most} />
+      <Axes slots={slots} ticks={ticks} />
       <polyline class="b" points={p95.join(" ")} />
       <polyline class="a" points={p50.join(" ")} />
       {dots(p95, "b")}
@@ -97,20 +99,20 @@ function scaleY(value: number, most: number): number {
   return HEIGHT - BOTTOM - (value / most) * (HEIGHT - TOP - BOTTOM);
 }
 
-function Axes({ slots, most }: { readonly slots: readonly UsageSlot[]; readonly most: number }) {
+function Axes({ slots, ticks }: { readonly slots: readonly UsageSlot[]; readonly ticks: readonly number[] }) {
+  const most = ticks.at(-1) ?? 1;
   const step = (WIDTH - LEFT - RIGHT) / slots.length;
-  const marks = most < 4 ? [0, most] : [0, most / 2, most];
   const first = slots[0]?.at ?? 0;
   const last = slots.at(-1)?.at ?? first;
   const format = last - first > 48 * HOUR_MS ? DAY : TIME;
   const every = Math.max(1, Math.ceil(slots.length / 6));
   return (
     <>
-      {marks.map((mark) => (
+      {ticks.map((mark) => (
         <g key={mark}>
           <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={scaleY(mark, most)} y2={scaleY(mark, most)} />
           <text x={LEFT - 6} y={scaleY(mark, most) + 4} text-anchor="end">
-            {number(Math.round(mark))}
+            {number(mark)}
           </text>
         </g>
       ))}

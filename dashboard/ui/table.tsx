@@ -40,7 +40,7 @@ export function Table<Row>({
             <tr key={keyOf(row)} role="row">
               {columns.map(({ head, kind, cell }) => (
                 <td key={head} role="cell" class={kind} data-head={kind === "main" || kind === "actions" ? "" : head}>
-                  {cell(row)}
+                  {kind === "main" || kind === "actions" ? cell(row) : <div class="cell">{cell(row)}</div>}
                 </td>
               ))}
             </tr>

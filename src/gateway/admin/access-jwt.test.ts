@@ -52,7 +52,11 @@ describe("a JWT of Cloudflare Access", () => {
     const assertion = await jwt();
     const { status, body } = await session(assertion);
     expect(status).toBe(200);
-    expect(body).toMatchObject({ operator: { id, name: "Ada", role: "reviewer" }, csrfToken: expect.any(String) });
+    expect(body).toMatchObject({
+      operator: { id, name: "Ada", role: "reviewer" },
+      csrfToken: expect.any(String),
+      accessLogout: "/cdn-cgi/access/logout",
+    });
     await session(await jwt());
     expect(fetched).toBe(1);
   });
@@ -88,7 +92,8 @@ describe("a JWT of Cloudflare Access", () => {
     ["that is none", async () => "x.y.z"],
     ["that is too long", async () => `${await jwt()}${"x".repeat(20_000)}`],
   ])("[code:unauthorized] lets nobody in %s", async (_, make) => {
-    expect(await session(await make())).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+    const errors = [{ field: "Cf-Access-Jwt-Assertion", message: expect.stringContaining("ACCESS_AUD") }];
+    expect(await session(await make())).toMatchObject({ status: 401, body: { code: "unauthorized", errors } });
   });
 
   it("lets a suspended operator out at once", async () => {

@@ -3,7 +3,7 @@ import { bodyLimit } from "hono/body-limit";
 import { ROLES } from "../registry/operators.ts";
 import { createSession, endSession } from "../registry/sign-ins.ts";
 import { attempt, judgeToken, type SignedIn } from "./credentials.ts";
-import { type AdminEnv, actingAs, actingNow } from "./environment.ts";
+import { type AdminContext, type AdminEnv, actingAs, actingNow } from "./environment.ts";
 import { Problem, problemResponse } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
 import { csrfTokenOf, newSessionSecret, sessionHashes, writeSessionCookie } from "./session-cookie.ts";
@@ -11,6 +11,8 @@ import { body, json, Moment, OperatorId, problems } from "./shapes.ts";
 import { databaseErrors, isSameOrigin, throttledResponse } from "./sign-in.ts";
 
 const MAX_SIGN_IN_BYTES = 4_096;
+/** Access itself answers this path, on the host of each application. */
+const ACCESS_LOGOUT = "/cdn-cgi/access/logout";
 const TOKEN_SENTENCE = "must be 1 to 512 visible ASCII characters";
 
 const SessionBody = z
@@ -25,6 +27,11 @@ const SessionBody = z
         "To be sent as `X-CSRF-Token` with every POST, PUT, PATCH and DELETE; null: a bearer token needs none.",
     }),
     expiresAt: Moment.nullable().openapi({ description: "null: the credential does not expire." }),
+    accessLogout: z.string().nullable().openapi({
+      description:
+        "Where on this host Cloudflare Access ends its own session, which signing out here does not end: whoever uses the browser next is let in by it again. null: Access lets nobody in here.",
+      example: ACCESS_LOGOUT,
+    }),
   })
   .openapi("Session");
 
@@ -89,12 +96,12 @@ export function addSignInRoute(app: OpenAPIHono<AdminEnv>): void {
     const sha256 = found.token === null ? (hashes.ofBootstrap ?? hashes.ofOperator) : hashes.ofOperator;
     const { id, expiresAt } = await createSession(registry, actingAs(c, found.actor), sha256, found.token);
     writeSessionCookie(c, secret, Math.floor((expiresAt - Date.now()) / 1000));
-    return c.json(await showSession({ ...found, ambient: secret, sessionId: id, expiresAt }), 201);
+    return c.json(await showSession(c, { ...found, ambient: secret, sessionId: id, expiresAt }), 201);
   });
 }
 
 export function addSessionRoutes(app: OpenAPIHono<AdminEnv>): void {
-  app.openapi(read, async (c) => c.json(await showSession(c.get("signedIn")), 200));
+  app.openapi(read, async (c) => c.json(await showSession(c, c.get("signedIn")), 200));
   app.openapi(close, async (c) => {
     const { sessionId } = c.get("signedIn");
     if (sessionId !== null) {
@@ -105,8 +112,14 @@ export function addSessionRoutes(app: OpenAPIHono<AdminEnv>): void {
   });
 }
 
-async function showSession({ operator: { id, name, role }, ambient, expiresAt }: SignedIn) {
-  return { operator: { id, name, role }, csrfToken: ambient === null ? null : await csrfTokenOf(ambient), expiresAt };
+async function showSession(c: AdminContext, { operator: { id, name, role }, ambient, expiresAt }: SignedIn) {
+  const isBehindAccess = c.get("settings").access !== null && c.req.header("Cf-Access-Jwt-Assertion") !== undefined;
+  return {
+    operator: { id, name, role },
+    csrfToken: ambient === null ? null : await csrfTokenOf(ambient),
+    expiresAt,
+    accessLogout: isBehindAccess ? ACCESS_LOGOUT : null,
+  };
 }
 
 function tooLarge(): never {

@@ -33,6 +33,7 @@ describe("a session", () => {
     expect(answer.body).toEqual({
       operator: { id, name: "A reviewer", role: "reviewer" },
       csrfToken: expect.stringMatching(/^[0-9a-f]{64}$/),
+      accessLogout: null,
       expiresAt: expect.any(Number),
     });
     expect(answer.body.expiresAt - Date.now()).toBeGreaterThan(11.9 * 3_600_000);
@@ -124,6 +125,7 @@ describe("a session", () => {
     expect(body).toEqual({
       operator: { id, name: "A viewer", role: "viewer" },
       csrfToken: null,
+      accessLogout: null,
       expiresAt: expect.any(Number),
     });
     expect((await call("GET", "/session")).body).toMatchObject({ operator: { id: null }, expiresAt: null });

@@ -19,7 +19,7 @@ import {
   type Throttled,
 } from "./credentials.ts";
 import type { AdminContext, AdminEnv } from "./environment.ts";
-import { problemResponse } from "./problem.ts";
+import { type ProblemDetails, problemResponse } from "./problem.ts";
 import { csrfTokenOf, readSessionCookie } from "./session-cookie.ts";
 
 /** Any visible characters, as `ADMIN_TOKEN` may have; wider than the alphabet of tokens of ours. */
@@ -36,7 +36,7 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 export function requireOperator(verify: AccessVerifier = accessVerifier()): MiddlewareHandler<AdminEnv> {
   return async (c, next) => {
     const found = await databaseErrors(() => identify(c, verify));
-    if (found === null) return problemResponse(c, "unauthorized");
+    if (found === null) return problemResponse(c, "unauthorized", isByAccess(c) ? REFUSED_ACCESS : {});
     if ("wait" in found) return throttledResponse(c, found);
     if (found.ambient !== null && !SAFE_METHODS.has(c.req.method) && !(await isFromConsole(c, found.ambient))) {
       return problemResponse(c, "csrf", {
@@ -51,6 +51,23 @@ export function requireOperator(verify: AccessVerifier = accessVerifier()): Midd
     noteUse(c, found);
     return next();
   };
+}
+
+/** The same whatever is amiss, so that it tells no stranger who is an operator. */
+const REFUSED_ACCESS: ProblemDetails = {
+  detail: "Cloudflare Access let you through, but its assertion names no operator of this gateway.",
+  errors: [
+    {
+      field: "Cf-Access-Jwt-Assertion",
+      message: "must be of the application ACCESS_AUD and name the accessEmail of an active operator",
+    },
+  ],
+};
+
+/** Whether, where nobody is let in, it is Cloudflare Access's word that did not do. */
+function isByAccess(c: AdminContext): boolean {
+  if (c.get("settings").access === null || c.req.header("Authorization") !== undefined) return false;
+  return c.req.header("Cf-Access-Jwt-Assertion") !== undefined;
 }
 
 async function identify(c: AdminContext, verify: AccessVerifier): Promise<SignedIn | Throttled | null> {

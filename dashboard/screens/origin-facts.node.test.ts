@@ -44,14 +44,8 @@ describe("what a decision takes", () => {
 
   it("is warned of characters that nobody sees in any of its texts, of those that the publisher has now", () => {
     const texts = { description: "Adds\u200b.", version: "1\u202e", recipe: "# How", definition: { title: "a\u2066" } };
-    const read = (more: object) =>
-      ({
-        version: { ...version("a"), ...texts },
-        source: "1;",
-        ...texts,
-        changed: null,
-        ...more,
-      }) as unknown as SkillSource;
+    const whole = { ...texts, version: { ...version("a"), ...texts }, source: "1;", changed: null };
+    const read = (more: object) => ({ ...whole, ...more }) as unknown as SkillSource;
     const warnedOf = (more: object) => hiddenTexts(read(more)).map(({ where }) => where);
     expect(warnedOf({})).toEqual(["description", "version", "schema"]);
     expect(warnedOf({ source: "1; // \u202e", recipe: "\u00ad" })).toContain("source");

@@ -2,7 +2,7 @@
 export const SLICE_GAS = 150_000;
 
 /** While others want to compute, one slice of all long calls together begins within this time, milliseconds. */
-const TURN_MS = 3;
+const TURN_MS = 5;
 
 /** On a slow or busy machine, where slices take longer, the pause after one is so many times its length … */
 const PAUSES = 2;
@@ -31,7 +31,7 @@ interface Turn {
 
 /**
  * The turns of calls that compute for long. Between two slices everything else that the thread has to do gets in; and while there is
- * anything else, the long calls together take about a third of its time, however many they are. Each waits by its own timer, for workerd
+ * anything else, the long calls together take about a quarter of its time, however many they are. Each waits by its own timer, for workerd
  * cancels who awaits a promise of another request. Where the clock stands still while a guest computes (Workers), the length of a slice is
  * not known, and a slice begins every {@link TURN_MS}.
  */

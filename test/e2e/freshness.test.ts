@@ -1,13 +1,21 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { attestationEntry } from "../../src/core/attestation/attestation.ts";
 import { addDays, calendarDateOf } from "../../src/core/attestation/calendar-date.ts";
 import { signAttestation } from "../../src/core/attestation/sign.ts";
 import type { Sha256Hex } from "../../src/core/integrity.ts";
 import type { CanonicalOrigin } from "../../src/core/origin.ts";
+import { ROOT } from "../../src/dev/stack/paths.ts";
+import { run } from "../../src/local/fixture/running.ts";
 import type { RpcAnswer } from "./caller.ts";
 import { FAULTS, startFaultyPublisher } from "./faulty-publisher.ts";
+import { digestAt, HostedSite } from "./hosted-site.ts";
 import { skill, startTestPublisher, toolFile } from "./test-publisher.ts";
 import { startTwoGateways, type TwoGateways } from "./two-gateways.ts";
 
@@ -252,5 +260,102 @@ describe("a publisher that deploys between two fetches of a discovery", () => {
     expect(tools(await list(0, started.origin))).toEqual(["good", "other"]);
     expect(await gateways.callers[1].value(started.origin, "good")).toEqual({ name: "good", version: 2 });
     expect(started.requests.get("/llms.txt")).toBe(2);
+  });
+});
+
+describe("a site that the gateway hosts", () => {
+  const VERSIONS = 10;
+  /** Each asks for a manifest and its three artifacts: 50 of them a second are 200 requests a second. */
+  const READERS = 200;
+  const READERS_APART_MS = 20;
+  /** Between a manifest and its artifacts. */
+  const LONGEST_PAUSE_MS = 400;
+
+  it("[skills-8.41] is published ten times during 200 requests a second, and no reader's digest is of other bytes than it then gets", async () => {
+    // A site as it is made by default, and one that asks for the addresses of the specification.
+    const usual = await HostedSite.create(gateways, "usual");
+    const plain = await HostedSite.create(gateways, "plain", { artifactUrls: "plain" });
+    await Promise.all([usual.publish(0), plain.publish(0)]);
+    const other = { wrong: [] as string[], newer: 0 };
+    /** Reads as any client does, the manifest from one isolate and what it names from the other. */
+    const read = async (site: HostedSite, isolate: 0 | 1, pause: number): Promise<void> => {
+      const rows = await site.manifest(isolate);
+      const version = site.versions.get(rows[0]?.digest ?? "") ?? Number.NaN;
+      expect(rows.map(({ digest }) => site.versions.get(digest))).toEqual([version, version, version]);
+      await wait(pause);
+      const [from, to] = isolate === 0 ? gateways.urls : [gateways.urls[1], gateways.urls[0]];
+      for (const { url, digest } of rows) {
+        const address = url.replace(from, to);
+        const found = await digestAt(address);
+        if (site === usual && found !== digest) other.wrong.push(`${address} has ${found}`);
+        if (site === usual || found === digest) continue;
+        // A plain path has what was published last; what the manifest meant is there under its digest.
+        other.newer += 1;
+        expect(site.versions.get(found)).toBeGreaterThan(version);
+        expect(await digestAt(`${address}@${digest.slice("sha256:".length)}`)).toBe(digest);
+      }
+    };
+    const began = performance.now();
+    const publishing = (async () => {
+      for (let version = 1; version <= VERSIONS; version++) {
+        await Promise.all([usual.publish(version), plain.publish(version)]);
+        await wait((READERS * READERS_APART_MS) / VERSIONS / 2);
+      }
+    })();
+    const reading: Promise<void>[] = [];
+    for (let reader = 0; reader < READERS; reader++) {
+      const [site, isolate] = [reader % 2 === 0 ? usual : plain, reader % 4 < 2 ? 0 : 1] as const;
+      reading.push(read(site, isolate, Math.random() * LONGEST_PAUSE_MS));
+      await wait(began + (reader + 1) * READERS_APART_MS - performance.now());
+    }
+    await Promise.all([publishing, ...reading]);
+    const seconds = (performance.now() - began) / 1_000;
+    console.log(
+      `${Math.round((READERS * 4) / seconds)} requests a second; ${other.newer} plain paths had newer bytes.`,
+    );
+    expect(other.wrong).toEqual([]);
+    // Publishes did come between manifests and artifacts.
+    expect(other.newer).toBeGreaterThan(0);
+  });
+
+  it("is published from a folder, listed and installed by the skills CLI", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "skillgate-hosted-"));
+    running.push({ stop: () => rm(folder, { recursive: true, force: true }) });
+    const recipe = (name: string) => `---\nname: ${name}\ndescription: Does ${name}.\n---\n\n# ${name}\n`;
+    const files: Readonly<Record<string, string>> = {
+      "site/llms.txt":
+        "# Handbook\n\n## Skills\n\n- [deploy](skills/deploy/SKILL.md): Does deploy.\n- [review](skills/review/SKILL.md): Does review.\n- [secret](skills/secret/SKILL.md): Does secret.\n",
+      "site/skillgate-site.json": JSON.stringify({
+        skills: { review: { pack: true }, secret: { visibility: "authenticated" } },
+      }),
+      "site/skills/deploy/SKILL.md": recipe("deploy"),
+      "site/skills/review/SKILL.md": recipe("review"),
+      "site/skills/review/references/list.md": "- Read it.\n",
+      "site/skills/secret/SKILL.md": recipe("secret"),
+    };
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(folder, path, ".."), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    const flags = ["--gateway", gateways.url, "--site", "handbook", "--create"];
+    const published = await run(["publish", join(folder, "site"), ...flags], {
+      env: { SKILLGATE_ADMIN_TOKEN: gateways.adminToken },
+    });
+    expect(published, published.stderr).toMatchObject({ code: 0 });
+    const skills = async (...args: string[]) => {
+      const command = [join(ROOT, "node_modules/skills/bin/cli.mjs"), "add", `${gateways.url}/s/handbook`, ...args];
+      const env = { PATH: process.env.PATH, HOME: folder, DISABLE_TELEMETRY: "1", CI: "1" };
+      return (await promisify(execFile)(process.execPath, command, { cwd: folder, env, timeout: 30_000 })).stdout;
+    };
+    const listed = await skills("--list");
+    expect(listed).toContain("Does deploy.");
+    expect(listed).toContain("Does review.");
+    expect(listed).not.toContain("secret");
+    await skills("--yes", "--copy", "--agent", "claude-code", "--skill", "*");
+    const installed = (path: string) => readFile(join(folder, ".claude/skills", path), "utf8");
+    expect(await installed("deploy/SKILL.md")).toBe(recipe("deploy"));
+    expect(await installed("review/SKILL.md")).toBe(recipe("review"));
+    expect(await installed("review/references/list.md")).toBe("- Read it.\n");
+    await expect(installed("secret/SKILL.md")).rejects.toThrow("ENOENT");
   });
 });

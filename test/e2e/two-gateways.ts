@@ -12,6 +12,7 @@ const ADMIN_TOKEN = "two-gateways-admin-token";
 export interface TwoGateways {
   readonly callers: readonly [Caller, Caller];
   readonly database: RunningGateway["database"];
+  readonly urls: readonly [string, string];
   /** The address of the first, and the token of its admin API. */
   readonly url: string;
   readonly adminToken: string;
@@ -64,6 +65,7 @@ export async function startTwoGateways(vars: Readonly<Record<string, string>> = 
     return {
       callers,
       database,
+      urls: [gateway.url, `http://${HOST}:${ports[1]}`],
       url: gateway.url,
       adminToken: ADMIN_TOKEN,
       admins,

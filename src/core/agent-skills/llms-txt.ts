@@ -1,5 +1,12 @@
 import type { JsonObject } from "../json.ts";
-import { aggregateSkills, artifactUrl, type ListedSkill, type ManifestView, shownSkills } from "./manifest.ts";
+import {
+  aggregateSkills,
+  artifactUrl,
+  type ListedSkill,
+  type ManifestView,
+  publishedPath,
+  shownSkills,
+} from "./manifest.ts";
 import type { SiteContent } from "./publication.ts";
 
 /**
@@ -12,7 +19,11 @@ export function renderLlmsTxt(content: SiteContent, view: ManifestView): string 
   if (description !== "") parts.push(`> ${plain(description)}`);
   const basePath = view.base === "" ? "" : new URL(view.base).pathname.replace(/\/$/, "");
   const snapshots = memories.map(({ path, sha256, scope }) => {
-    const fields = { snapshot: `${basePath}${path}`, snapshot_sha256: sha256, format: "minimemory-okf-v1" };
+    const fields = {
+      snapshot: basePath + publishedPath(path, sha256, view),
+      snapshot_sha256: sha256,
+      format: "minimemory-okf-v1",
+    };
     return `<!-- skills-memory: ${json(scope === null ? fields : { ...fields, scope })} -->`;
   });
   if (snapshots.length > 0) parts.push(snapshots.join("\n"));
@@ -28,7 +39,9 @@ function skillLine(listed: ListedSkill, view: ManifestView, basePath: string): s
     ...(license === null ? {} : { license }),
     // The digest of an archive is not that of the SKILL.md in it.
     ...(type === "skill-md" ? { sha256 } : {}),
-    ...(tool === null ? {} : { tool: `${basePath}${tool.path}`, tool_sha256: tool.sha256 }),
+    ...(tool === null
+      ? {}
+      : { tool: basePath + publishedPath(tool.path, tool.sha256, view), tool_sha256: tool.sha256 }),
     ...(scope === null ? {} : { scope }),
   };
   const comment = Object.keys(fields).length === 0 ? "" : ` <!-- skill: ${json(fields)} -->`;

@@ -54,11 +54,15 @@ export function shownSkills(skills: readonly ListedSkill[], view: ManifestView):
 }
 
 /** Where a skill's artifact is fetched: always absolute, but where the authority is not known. */
-export function artifactUrl({ skill, listing }: ListedSkill, { base, isPinned }: ManifestView): string {
+export function artifactUrl({ skill, listing }: ListedSkill, view: ManifestView): string {
   const { place, sha256 } = skill;
   if (place.kind === "external") return place.url;
-  const path = listingPath(listing, place.path);
-  return `${base}${isPinned ? pinnedPath(path, sha256) : path}`;
+  return view.base + publishedPath(listingPath(listing, place.path), sha256, view);
+}
+
+/** The path by which a site names bytes of its own. */
+export function publishedPath(path: string, sha256: Sha256Hex, { isPinned }: ManifestView): string {
+  return isPinned ? pinnedPath(path, sha256) : path;
 }
 
 /**

@@ -2,13 +2,13 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { forgetSiteDirectory } from "../publishing/site-directory.ts";
 import { isCreatedKey } from "../registry/page.ts";
 import { listMismatches } from "../registry/site-blobs.ts";
-import { createSite, getSite, listSites, updateSite } from "../registry/sites.ts";
+import { createSite, deleteSite, getSite, listSites, updateSite } from "../registry/sites.ts";
 import type { AdminContext, AdminEnv } from "./environment.ts";
-import { changed, created, one } from "./frame.ts";
+import { changed, conditionally, created, one } from "./frame.ts";
 import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
 import { body, json, PageQuery, pageBody, pageOf, pageRequest, problems, queryText, row, Sought } from "./shapes.ts";
-import { DEFAULT_GRACE_S, NewSite, ofSite, SiteBody, SiteChange, showSite } from "./site-shapes.ts";
+import { DEFAULT_GRACE_S, NewSite, ofSite, SiteBody, SiteChange, SiteStatus, showSite } from "./site-shapes.ts";
 
 const tags = ["sites"];
 
@@ -31,7 +31,13 @@ const list = adminRoute({
   path: "/sites",
   tags,
   summary: "List sites, oldest first",
-  request: { query: PageQuery.extend({ q: Sought, name: queryText("name", 64, "Only the site of this name.") }) },
+  request: {
+    query: PageQuery.extend({
+      q: Sought,
+      name: queryText("name", 64, "Only the site of this name."),
+      status: SiteStatus.optional(),
+    }),
+  },
   responses: { 200: json("A page of sites.", pageOf("SitePage", SiteBody)), ...problems },
 });
 
@@ -56,6 +62,19 @@ const update = adminRoute({
     "Hosts are in force within 5 seconds, everything else at once. Problems: `bad_request`, `not_found`, `already_exists`.",
   request: { params: ofSite, body: body(SiteChange) },
   responses: { 200: row("The site.", SiteBody), ...problems },
+});
+
+const remove = adminRoute({
+  role: "admin",
+  conditional: true,
+  method: "delete",
+  path: "/sites/{id}",
+  tags,
+  summary: "Delete a site with all its versions",
+  description:
+    "At once and for good: its name and hosts are free for another site; its bytes are removed in the background. Problems: `not_found`.",
+  request: { params: ofSite },
+  responses: { 204: { description: "The site is deleted." }, ...problems },
 });
 
 const MismatchList = z
@@ -89,7 +108,7 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
       hosts = [],
       authenticatedMeans = "header",
       entriesAlias = true,
-      artifactUrls = "plain",
+      artifactUrls = "pinned",
       graceS = DEFAULT_GRACE_S,
     } = given;
     refuseOwnHosts(c, hosts);
@@ -99,9 +118,9 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
     return answer;
   });
   app.openapi(list, async (c) => {
-    const { q, name, ...query } = c.req.valid("query");
+    const { q, name, status, ...query } = c.req.valid("query");
     return c.json(
-      pageBody(await listSites(c.get("registry"), { q, name }, pageRequest(query, isCreatedKey)), showSite),
+      pageBody(await listSites(c.get("registry"), { q, name, status }, pageRequest(query, isCreatedKey)), showSite),
       200,
     );
   });
@@ -120,6 +139,17 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
     );
     forgetSiteDirectory();
     return answer;
+  });
+  app.openapi(remove, async (c) => {
+    const { id } = c.req.valid("param");
+    const registry = c.get("registry");
+    await deleteSite(
+      registry,
+      conditionally(c, () => getSite(registry, id), showSite),
+      id,
+    );
+    forgetSiteDirectory();
+    return c.body(null, 204);
   });
   app.openapi(mismatches, async (c) => {
     const { id } = c.req.valid("param");

@@ -49,7 +49,7 @@ const settings = {
     .openapi({ description: "Manifests repeat `skills` as `entries`." }),
   artifactUrls: z.enum(["plain", "pinned"], { error: "must be plain or pinned" }).openapi({
     description:
-      "What manifests name: `plain`, the artifact's address; `pinned`, the address of its very bytes, so that a publish between reading the manifest and the artifact parts nobody's digest from its bytes.",
+      "What manifests and `llms.txt` name: `pinned`, the address of the very bytes (`/skills/a.md@<digest>`), so that no publish comes between reading a digest and fetching its bytes; `plain`, the path as it was published, whose bytes after a publish are no longer those of a manifest read before it. A new site has `pinned`; both addresses are answered either way.",
   }),
   graceS: z
     .int({ error: GRACE_SENTENCE })
@@ -69,12 +69,11 @@ export const NewSite = z
   })
   .openapi("NewSite");
 
+export const SiteStatus = z.enum(["active", "suspended"], { error: "must be active or suspended" });
+
 export const SiteChange = z
   .strictObject({
-    status: z
-      .enum(["active", "suspended"], { error: "must be active or suspended" })
-      .optional()
-      .openapi({ description: "A suspended site answers 404 to everything." }),
+    status: SiteStatus.optional().openapi({ description: "A suspended site answers 404 to everything." }),
     hosts: settings.hosts.optional(),
     authenticatedMeans: settings.authenticatedMeans.optional(),
     entriesAlias: settings.entriesAlias.optional(),
@@ -87,7 +86,7 @@ export const SiteBody = z
   .object({
     id: SiteId,
     name: z.string(),
-    status: z.enum(["active", "suspended"]),
+    status: SiteStatus,
     ...settings,
     currentVersion: z.int().nullable().openapi({ description: "Null: nothing is published yet." }),
     switchedAt: Moment.nullable().openapi({ description: "When the current version became that." }),

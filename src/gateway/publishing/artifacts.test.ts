@@ -1,6 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { addClient, addOrigin } from "../../../test/workerd/gateway-fixture.ts";
 import { sha256Hex } from "../../core/integrity.ts";
-import { ADMIN_TOKEN, call, freshDatabase, newClient, testEnv } from "../admin/fixture.ts";
+import { ADMIN_TOKEN, call, freshDatabase, testEnv } from "../admin/fixture.ts";
+import { createToken } from "../auth/token.ts";
 import { aSkill, ask, manifestOf, newSite, publish, skillText, type TestSite, tamper, upload } from "./fixture.ts";
 
 const INDEX = "/.well-known/agent-skills/index.json";
@@ -92,21 +94,68 @@ describe("[skills-R7] an artifact for authenticated callers", () => {
     expect((await ask(`${base}/skills/secret.md@${digest}`, { headers: ANY })).status).toBe(200);
   });
 
-  it("needs a client's token where the site verifies, and one that may use it", async () => {
+  it("is for no caller of the operators' API, where the site verifies", async () => {
     await call("PATCH", `/sites/${site.id}`, { authenticatedMeans: "verified" });
-    const client = await newClient();
-    const { token } = (await call("POST", `/clients/${client}/tokens`)).body;
-    const stranger = (await call("POST", "/clients", { name: "stranger", rpm: null, grants: [] })).body.id;
-    const { token: strangers } = (await call("POST", `/clients/${stranger}/tokens`)).body;
-    const status = async (authorization: string) =>
-      (await ask(`${base}/skills/secret.md`, { headers: { Authorization: authorization } })).status;
-    expect(await status("Bearer demo-token")).toBe(404);
-    expect(await status(`Bearer ${ADMIN_TOKEN}`)).toBe(404);
-    expect(await status(`Bearer ${strangers}`)).toBe(404);
-    expect(await status(`Bearer ${token}`)).toBe(200);
-    const manifest = await ask(base + INDEX, { headers: { Authorization: `Bearer ${token}` } });
-    expect(((await manifest.json()) as { skills: unknown[] }).skills).toHaveLength(2);
+    const response = await ask(`${base}/skills/secret.md`, { headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } });
+    expect(response.status).toBe(404);
+  });
+});
+
+describe("[skills-R7] where a site verifies, what is for authenticated callers is shown", () => {
+  const byName = () => `https://gate.example/s/${site.name}`;
+  const header = (token: string) => ({ Authorization: `Bearer ${token}` });
+  /** What is seen at the site's host and under its name on the gateway's: the status of the artifact, of its pinned address, and how many skills are listed. */
+  const seen = async (headers: Record<string, string>) => {
+    const digest = await sha256Hex(new TextEncoder().encode(skillText("secret", "Does secret.")));
+    const at = async (address: string) => [
+      (await ask(`${address}/skills/secret.md`, { headers })).status,
+      (await ask(`${address}/skills/secret.md@${digest}`, { headers })).status,
+      (await manifestOf(address + INDEX, headers)).skills.length,
+    ];
+    return { host: await at(base), name: await at(byName()) };
+  };
+  const NOTHING = [404, 404, 1];
+  const ALL = [200, 200, 2];
+
+  beforeEach(async () => {
+    await call("PATCH", `/sites/${site.id}`, { authenticatedMeans: "verified" });
+  });
+
+  it("to a client that may use every origin, and to one that is granted the site's by the address it asks at", async () => {
+    expect(await seen(header((await addClient()).token))).toEqual({ host: ALL, name: ALL });
+    const host = await addOrigin("x", "active", { origin: base });
+    const name = await addOrigin("x", "active", { origin: byName() });
+    expect(await seen(header((await addClient({ grants: [host.id] })).token))).toEqual({ host: ALL, name: NOTHING });
+    expect(await seen(header((await addClient({ grants: [name.id] })).token))).toEqual({ host: NOTHING, name: ALL });
+    const manifest = await ask(base + INDEX, { headers: header((await addClient()).token) });
     expect(manifest.headers.get("X-Gw-Client")).toBeNull();
+  });
+
+  it.each<[string, () => Promise<Record<string, string>>]>([
+    ["without a credential", async () => ({})],
+    ["whose header is no bearer token", async () => ({ Authorization: "Basic ZGVtbzpkZW1v" })],
+    ["with a word of its own", async () => ANY],
+    ["with a token that nobody issued", async () => header(createToken())],
+    ["with an expired token", async () => header((await addClient({ expiresAt: Date.now() - 1 })).token)],
+    ["with a revoked token", async () => header((await addClient({ revokedAt: Date.now() - 1 })).token)],
+    ["of a suspended client", async () => header((await addClient({ status: "suspended" })).token)],
+    ["of a client that has no grant", async () => header((await addClient({ grants: [] })).token)],
+    [
+      "of a client that is granted another site",
+      async () => {
+        const other = await addOrigin("x", "active", { origin: `https://${(await newSite()).host}` });
+        return header((await addClient({ grants: [other.id] })).token);
+      },
+    ],
+    [
+      "of a client that is granted the site's origin, which is suspended",
+      async () => {
+        const { id } = await addOrigin("x", "suspended", { origin: base });
+        return header((await addClient({ grants: [id] })).token);
+      },
+    ],
+  ])("to no caller %s", async (_, headers) => {
+    expect(await seen(await headers())).toEqual({ host: NOTHING, name: NOTHING });
   });
 });
 

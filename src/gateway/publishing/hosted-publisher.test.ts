@@ -63,7 +63,9 @@ describe("a hosted site is a publisher", () => {
     const read = publisherFetch(siteEnv as unknown as Env);
     const answer = await read(`https://gate.example/s/${name}/llms.txt`, {});
     expect(answer.status).toBe(200);
-    expect(await answer.text()).toContain(`"tool":"/s/${name}/tools/ask.js"`);
+    expect(await answer.text()).toMatch(
+      new RegExp(`"tool":"(/s/${name}/tools/ask\\.js@([0-9a-f]{64}))","tool_sha256":"\\2"`),
+    );
     expect(
       (await read(`https://gate.example/s/${name}/skills/secret.md`, { headers: { Authorization: "x" } })).status,
     ).toBe(404);

@@ -12,7 +12,8 @@ let base: string;
 /** One public skill and one for authenticated callers, two listings, and a file. */
 beforeAll(async () => {
   await freshDatabase();
-  site = await newSite();
+  // The addresses of the specification.
+  site = await newSite({ artifactUrls: "plain" });
   base = `https://${site.host}`;
   const own = [
     await aSkill(site, "deploy-via-pr"),

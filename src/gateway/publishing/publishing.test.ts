@@ -305,26 +305,76 @@ describe("[skills-8.41] readers while others publish", () => {
     return skills.length;
   }
 
-  it.each(["plain", "pinned"])(
-    "find bytes of the digest that their manifest says, with %s addresses",
-    async (artifactUrls) => {
-      await call("PATCH", `/sites/${site.id}`, { artifactUrls });
-      const versions = await Promise.all(
-        ["a", "b", "c", "d", "e"].map(async (text) => ({
-          skills: [await aSkill(site, "one", {}, text), await aSkill(site, "two", {}, text)],
-        })),
-      );
-      await publish(site, versions[0] ?? {});
-      const addressOf = ({ url, digest }: { url: string; digest: string }) =>
-        artifactUrls === "pinned" ? url : `${url}@${digest.slice("sha256:".length)}`;
-      const publishing = (async () => {
-        for (const version of [...versions, ...versions]) await publish(site, version);
-      })();
-      const reads = await Promise.all(Array.from({ length: 60 }, () => readAll(addressOf)));
-      await publishing;
-      expect(reads.every((count) => count === 2)).toBe(true);
-    },
-  );
+  it.each([
+    ["as a new site has them", {}],
+    ["of plain paths, whose digest the reader adds", { artifactUrls: "plain" }],
+  ])("find bytes of the digest that their manifest says, with addresses %s", async (_, settings) => {
+    await call("PATCH", `/sites/${site.id}`, settings);
+    const versions = await Promise.all(
+      ["a", "b", "c", "d", "e"].map(async (text) => ({
+        skills: [await aSkill(site, "one", {}, text), await aSkill(site, "two", {}, text)],
+      })),
+    );
+    await publish(site, versions[0] ?? {});
+    const addressOf = ({ url, digest }: { url: string; digest: string }) =>
+      url.includes("@") ? url : `${url}@${digest.slice("sha256:".length)}`;
+    const publishing = (async () => {
+      for (const version of [...versions, ...versions]) await publish(site, version);
+    })();
+    const reads = await Promise.all(Array.from({ length: 60 }, () => readAll(addressOf)));
+    await publishing;
+    expect(reads.every((count) => count === 2)).toBe(true);
+  });
+});
+
+describe("a site that is deleted", () => {
+  it("is gone at once with its versions, frees its name and hosts, and its bytes go with the cron", async () => {
+    const kept = await newSite();
+    await publish(kept, { skills: [await aSkill(kept, "kept")] });
+    await publish(site, await version("one"));
+    const [blob] = (await version("one")).skills;
+    const { headers } = await call("GET", `/sites/${site.id}`);
+    const unchanged = { headers: { "If-Match": headers.get("ETag") ?? "" } };
+    await call("PATCH", `/sites/${site.id}`, { graceS: 60 });
+    expect((await call("DELETE", `/sites/${site.id}`, undefined, unchanged)).body.code).toBe("precondition_failed");
+    expect((await call("DELETE", `/sites/${site.id}`)).status).toBe(204);
+    expect((await call("DELETE", `/sites/${site.id}`)).body.code).toBe("not_found");
+    for (const path of ["", "/versions", "/versions/1", "/mismatches"]) {
+      expect((await call("GET", `/sites/${site.id}${path}`)).status).toBe(404);
+    }
+    expect((await publish(site, {})).status).toBe(404);
+    for (const url of [
+      base + INDEX,
+      `${base}/skills/deploy.md@${blob?.sha256}`,
+      `https://gate.example/s/${site.name}${INDEX}`,
+    ]) {
+      expect((await ask(url)).status).toBe(404);
+    }
+    const listed = (await call("GET", `/sites?q=${site.id.slice(4)}`)).body.items;
+    const again = await call("POST", "/sites", { name: site.name, hosts: [site.host] });
+    expect([listed, again.status]).toEqual([[], 201]);
+    const key = `sites/${site.id}/${blob?.sha256}`;
+    expect(await testEnv.SITES.head(key)).not.toBeNull();
+    await forgetOldSiteBytes(testEnv as Env, Date.now());
+    expect(await testEnv.SITES.head(key)).toBeNull();
+    const rows = await testEnv.DB.prepare("SELECT id FROM sites WHERE id = ?").bind(site.id).all();
+    expect(rows.results).toEqual([]);
+    expect((await ask(`https://${kept.host}/skills/kept.md`)).status).toBe(200);
+    const { items } = (await call("GET", `/audit?subject=${site.id}&limit=1`)).body;
+    expect(items).toMatchObject([
+      { action: "site.delete", detail: { name: site.name, hosts: [site.host], version: 1 } },
+    ]);
+  });
+
+  it("keeps its bytes on record until the bucket has removed them", async () => {
+    const sha256 = await upload(site, "x");
+    await call("DELETE", `/sites/${site.id}`);
+    const SITES = { delete: () => Promise.reject(new Error("R2 is down.")) };
+    await forgetOldSiteBytes({ ...testEnv, SITES } as unknown as Env, Date.now());
+    expect(await testEnv.SITES.head(`sites/${site.id}/${sha256}`)).not.toBeNull();
+    await forgetOldSiteBytes(testEnv as Env, Date.now());
+    expect(await testEnv.SITES.head(`sites/${site.id}/${sha256}`)).toBeNull();
+  });
 });
 
 describe("[code:too_many_hosts] the hosts of all sites", () => {

@@ -58,6 +58,7 @@ export const AUDIT_ACTIONS = [
   "site.update",
   "site.publish",
   "site.rollback",
+  "site.delete",
   "agent_skill.digest_mismatch",
   "agent_skill.quarantine",
 ] as const;

@@ -3,7 +3,7 @@ import { DAY_MS } from "../../core/durations.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { mutate } from "./audit.ts";
 import { type Acting, type Registry, valuesOf } from "./database.ts";
-import { siteBlobs, siteVersions } from "./schema.ts";
+import { siteBlobs, sites, siteVersions } from "./schema.ts";
 
 /** So many mismatches are quarantine: the skill leaves the manifests, its address answers 503 until the bytes are uploaded again. */
 export const QUARANTINE_MISMATCHES = 3;
@@ -131,6 +131,32 @@ export async function forgetUnnamedBlobs(
     forgotten.push(...rows);
   }
   return forgotten;
+}
+
+/** Some of the bytes of a site, for one that was deleted. */
+export async function someBlobs(registry: Registry, siteId: string, limit: number): Promise<readonly string[]> {
+  const rows = await registry
+    .select({ sha256: siteBlobs.sha256 })
+    .from(siteBlobs)
+    .where(eq(siteBlobs.siteId, siteId))
+    .limit(limit);
+  return rows.map(({ sha256 }) => sha256);
+}
+
+/** Forgets bytes of a deleted site that the bucket has no more, and the site itself with the last of them. */
+export async function forgetBlobs(registry: Registry, siteId: string, hashes: readonly string[]): Promise<void> {
+  await registry.batch([
+    registry.delete(siteBlobs).where(and(eq(siteBlobs.siteId, siteId), inArray(siteBlobs.sha256, valuesOf(hashes)))),
+    registry
+      .delete(sites)
+      .where(
+        and(
+          eq(sites.id, siteId),
+          eq(sites.name, siteId),
+          sql`NOT EXISTS (SELECT 1 FROM ${siteBlobs} WHERE ${siteBlobs.siteId} = ${siteId})`,
+        ),
+      ),
+  ]);
 }
 
 /** SQL: the digests of a site that are in quarantine, as a JSON array. */

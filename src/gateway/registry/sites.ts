@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, inArray, isNotNull, ne, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, lt, ne, sql } from "drizzle-orm";
 import type { PublicationWarning } from "../../core/agent-skills/check-artifact.ts";
 import type { SiteContent } from "../../core/agent-skills/publication.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -95,17 +95,62 @@ export function updateSite(registry: Registry, acting: Acting, id: string, chang
   });
 }
 
+/**
+ * Deletes a site with its versions; its name and its hosts are free at once. A row under its id stays until its bytes are removed
+ * ({@link deletedSites}).
+ *
+ * @throws RegistryError `not_found`.
+ */
+export function deleteSite(registry: Registry, acting: Acting, id: string): Promise<void> {
+  return mutate(registry, acting, async () => {
+    const { name, hosts, currentVersion } = await getSite(registry, id);
+    return {
+      result: undefined,
+      writes: [
+        registry.delete(siteHosts).where(eq(siteHosts.siteId, id)),
+        registry.delete(siteVersions).where(eq(siteVersions.siteId, id)),
+        registry
+          .update(sites)
+          .set({ name: id, status: "suspended", currentVersion: null, updatedAt: acting.now })
+          .where(eq(sites.id, id)),
+      ],
+      audit: { action: "site.delete", subject: id, detail: { name, hosts: [...hosts], version: currentVersion } },
+    };
+  });
+}
+
+/** Some sites that were deleted and have bytes yet. */
+export async function deletedSites(registry: Registry, limit: number): Promise<readonly string[]> {
+  // No name that somebody gave has an underscore, so that these lie side by side in the index of names.
+  const rows = await registry
+    .select({ id: sites.id })
+    .from(sites)
+    .where(and(gt(sites.name, "sit_"), lt(sites.name, "sit`")))
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
 /** @throws RegistryError `not_found`. */
 export async function getSite(registry: Registry, id: string): Promise<Site> {
-  const [row] = await registry.select().from(sites).where(eq(sites.id, id));
+  const [row] = await registry
+    .select()
+    .from(sites)
+    .where(and(eq(sites.id, id), ne(sites.name, id)));
   if (row === undefined) throw new RegistryError("not_found", "There is no site with this id.");
   return { ...row, hosts: await hostsOf(registry, [id]).then((hosts) => hosts.get(id) ?? []) };
 }
 
-/** Oldest first. @param filter all of what is given must hold; `q`: part of the name. */
+export interface SiteFilter {
+  readonly name?: string | undefined;
+  readonly status?: SiteRow["status"] | undefined;
+  /** Part of the name. */
+  readonly q?: string | undefined;
+}
+
+/** Oldest first. @param filter all of what is given must hold. */
 export async function listSites(
   registry: Registry,
-  { name, q }: { readonly name?: string | undefined; readonly q?: string | undefined },
+  { name, status, q }: SiteFilter,
   { limit, after }: PageRequest<CreatedKey>,
 ): Promise<Page<Site>> {
   const rows = await registry
@@ -114,6 +159,8 @@ export async function listSites(
     .where(
       and(
         name === undefined ? undefined : eq(sites.name, name),
+        ne(sites.name, sites.id),
+        status === undefined ? undefined : eq(sites.status, status),
         holds(sites.name, q),
         isAfter(sites.createdAt, sites.id, after),
       ),

@@ -6,7 +6,7 @@ export const sites = sqliteTable(
   "sites",
   {
     id: text("id").primaryKey(),
-    /** Its address is `/s/<name>/` of the gateway, beside its own hosts. */
+    /** Its address is `/s/<name>/` of the gateway, beside its own hosts. The site's id: it was deleted, and the cron removes its bytes. */
     name: text("name").notNull(),
     status: text("status", { enum: ["active", "suspended"] }).notNull(),
     /** What makes a caller one that is shown what is for authenticated callers: any `Authorization` header, or a client's token. */

@@ -15,6 +15,9 @@ import { OverviewScreen } from "./screens/overview.tsx";
 import { ReviewScreen } from "./screens/review.tsx";
 import { ReviewQueueScreen } from "./screens/review-queue.tsx";
 import { ReviewersScreen } from "./screens/reviewers.tsx";
+import { SiteScreen } from "./screens/site.tsx";
+import { SiteVersionScreen } from "./screens/site-version.tsx";
+import { SitesScreen } from "./screens/sites.tsx";
 import { SystemScreen } from "./screens/system.tsx";
 import { SessionGate, useSession } from "./session.tsx";
 import { SignOut } from "./sign-out.tsx";
@@ -28,6 +31,7 @@ const PLACES = [
   { href: "/review", label: "Review" },
   { href: "/attestations", label: "Attestations" },
   { href: "/reviewers", label: "Reviewers" },
+  { href: "/sites", label: "Sites" },
   { href: "/clients", label: "Clients" },
   { href: "/inspector", label: "Inspector" },
   { href: "/audit", label: "Audit" },
@@ -43,6 +47,11 @@ const SCREENS: RouteTable = {
   "/review": () => <ReviewQueueScreen />,
   "/attestations/:tab?": ({ tab = "stored" }) => <AttestationsScreen key={tab} tab={tab} />,
   "/reviewers": () => <ReviewersScreen />,
+  "/sites": () => <SitesScreen />,
+  "/sites/:id/versions/:version": ({ id = "", version = "" }) => (
+    <SiteVersionScreen key={`${id} ${version}`} id={id} version={version} />
+  ),
+  "/sites/:id/:tab?": ({ id = "", tab = "published" }) => <SiteScreen key={id} id={id} tab={tab} />,
   "/clients": () => <ClientsScreen />,
   "/clients/:id/:tab?": ({ id = "", tab = "tokens" }) => <ClientScreen key={id} id={id} tab={tab} />,
   "/inspector": () => <InspectorScreen />,

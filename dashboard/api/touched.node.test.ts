@@ -12,6 +12,8 @@ const PATHS = [
   `/origins/${ID}/release`,
   "/clients?limit=50",
   "/operators?limit=50",
+  "/sites?limit=50",
+  `/sites/${ID}/mismatches`,
   "/reviewers?limit=50",
   "/attestations?sort=expiry",
 ];
@@ -24,6 +26,8 @@ describe("an event of the stream touches", () => {
     ["discovery", {}, ["/health", `/origins/${ID}/release`]],
     ["audit", { action: "session.create" }, ["/audit"]],
     ["audit", { action: "operator.update" }, ["/audit", "/operators"]],
+    ["audit", { action: "site.publish" }, ["/audit", "/sites", `/sites/${ID}/mismatches`]],
+    ["audit", { action: "agent_skill.quarantine" }, ["/audit", `/sites/${ID}/mismatches`]],
     [
       "audit",
       { action: "client.token.create" },

@@ -15,6 +15,8 @@ const BY_ACTION: ReadonlyMap<string, readonly string[]> = new Map([
   ["trust_root", ["/trust-root", "/attestations", "/origins/"]],
   ["client", ["/clients", "/origins/"]],
   ["operator", ["/operators"]],
+  ["site", ["/sites"]],
+  ["agent_skill", ["/sites/"]],
   ["session", []],
   ["bootstrap", ["/bootstrap", "/operators"]],
 ]);

@@ -1,3 +1,5 @@
+import type { SiteContent } from "../../src/core/agent-skills/publication.ts";
+
 /** What the admin API answers, as its OpenAPI document (`/admin/api/v1/openapi.json`) says. Moments are epoch milliseconds. */
 
 export interface Page<T> {
@@ -245,6 +247,46 @@ export interface ClientToken {
   readonly label?: string | null;
   readonly lastUsedAt?: number | null;
   readonly kind?: "client" | "inspection";
+}
+
+export interface Site {
+  readonly id: string;
+  readonly name: string;
+  readonly status: "active" | "suspended";
+  readonly hosts: readonly string[];
+  readonly authenticatedMeans: "header" | "verified";
+  readonly entriesAlias: boolean;
+  readonly artifactUrls: "plain" | "pinned";
+  /** Seconds. */
+  readonly graceS: number;
+  /** Null: nothing is published yet. */
+  readonly currentVersion: number | null;
+  readonly switchedAt: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface SiteVersion {
+  readonly siteId: string;
+  readonly version: number;
+  readonly publishedAt: number;
+  readonly publishedBy: string;
+  readonly note: string | null;
+  /** Null: it is the current one. */
+  readonly retiredAt: number | null;
+}
+
+/** One version, read by its number. */
+export interface ReadSiteVersion extends SiteVersion {
+  readonly content: SiteContent;
+}
+
+/** Bytes of a site that were found to be others than published. */
+export interface SiteMismatch {
+  readonly sha256: string;
+  readonly bytes: number;
+  /** From 3 on they are in quarantine. */
+  readonly mismatches: number;
 }
 
 export interface AuditEntry {

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { PagedQuery } from "../api/query.ts";
 import { Empty, Loading, ProblemNote } from "./parts.tsx";
+import { number } from "./words.ts";
 
 export interface Column<Row> {
   readonly head: string;
@@ -48,6 +50,24 @@ export function Table<Row>({
         </tbody>
       </table>
     </div>
+  );
+}
+
+const SHOWN_ROWS = 100;
+
+/** A table of rows that are all here already: so many of them until somebody asks for more. */
+export function LongTable<Row>({ rows, ...table }: Parameters<typeof Table<Row>>[0]) {
+  const [shown, show] = useState(SHOWN_ROWS);
+  const left = rows.length - shown;
+  return (
+    <>
+      <Table {...table} rows={rows.slice(0, shown)} />
+      {left > 0 && (
+        <button type="button" class="button small" onClick={() => show(shown + 10 * SHOWN_ROWS)}>
+          Show more: {number(left)} rows are left
+        </button>
+      )}
+    </>
   );
 }
 

@@ -30,6 +30,12 @@ export function milliseconds(ms: number | null | undefined): string {
   return `${ms < 10 ? ms.toFixed(1) : NUMBER.format(Math.round(ms))} ms`;
 }
 
+/** Seconds in the largest unit of which they are a whole number. */
+export function duration(seconds: number): string {
+  const unit = UNITS.find(([name, ms]) => name !== "month" && name !== "year" && (seconds * 1_000) % ms === 0);
+  return seconds === 0 || unit === undefined ? count(seconds, "second") : count((seconds * 1_000) / unit[1], unit[0]);
+}
+
 export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
   if (count < 1024 * 1024) return `${(count / 1024).toFixed(1)} KiB`;

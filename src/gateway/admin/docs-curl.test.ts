@@ -14,7 +14,8 @@ import { newKey, ORIGIN, reviewer, signed, store } from "./reviewing-fixture.ts"
 
 const BYTES = "---\nname: sum\ndescription: Adds.\n---\n";
 /** What ends, or takes back, what others need: last. */
-const ENDS = /\/(?:suspend|retire|revoke|lift|rollback)$|^DELETE /;
+const ENDS = /\/(?:suspend|retire|revoke|lift|rollback)$/;
+const rank = (route: string) => (route.startsWith("DELETE ") ? 2 : ENDS.test(route) ? 1 : 0);
 /** Steps for which what the fixture made is in another state, as their documented code says. */
 const REFUSED: Readonly<Record<string, string>> = {
   "POST /origins/{id}/activate": "bad_state",
@@ -82,7 +83,7 @@ it("the command of every route is taken as it stands once its braces are filled 
     .map(([, method = "", path = "", text = ""]) => ({ route: `${method} ${path}`, method, path, text }))
     .map((one) => ({ ...one, text: one.text.replaceAll("&quot;", '"').replaceAll("&#39;", "'") }));
   expect(commands.length).toBeGreaterThan(80);
-  const ordered = commands.toSorted((a, b) => Number(ENDS.test(a.route)) - Number(ENDS.test(b.route)));
+  const ordered = commands.toSorted((a, b) => rank(a.route) - rank(b.route));
   const wrong: unknown[] = [];
   for (const { route, method, path, text } of ordered) {
     const area = path.split("/")[1] ?? "";

@@ -39,8 +39,8 @@ describe("what a version changes", () => {
       ["added", "skill ask"],
       ["added", "script ask_docs"],
       ["added", "skill ask"],
-      ["added", "memory /memory.json"],
-      ["added", "file /a.json"],
+      ["added", "memory memory.json"],
+      ["added", "file a.json"],
     ]);
     expect(new Set(publishedOf(first).map(({ key }) => key)).size).toBe(5);
     expect(told(first, first)).toEqual([]);

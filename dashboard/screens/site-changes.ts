@@ -64,14 +64,18 @@ function limitsText(limits: object): string {
 
 function ofMemory({ path, sha256, bytes, scope }: PublishedMemory): Published {
   return {
-    ...{ key: JSON.stringify(["memory", path]), kind: "memory", name: path, listing: null, description: "" },
+    ...{ key: JSON.stringify(["memory", path]), kind: "memory", name: fileName(path), listing: null, description: "" },
     ...{ address: path, visibility: "public", bytes, sha256, about: { scope: scope ?? "" } },
   };
 }
 
+function fileName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
 function ofFile({ path, sha256, bytes, mediaType, visibility }: PublishedFile): Published {
   return {
-    ...{ key: JSON.stringify(["file", path]), kind: "file", name: path, listing: null, description: "" },
+    ...{ key: JSON.stringify(["file", path]), kind: "file", name: fileName(path), listing: null, description: "" },
     ...{ address: path, visibility, bytes, sha256, about: { type: mediaType } },
   };
 }

@@ -31,8 +31,7 @@ const COLUMNS: readonly Column<Site>[] = [
   { head: "Status", cell: ({ status }) => <State of={status} /> },
   {
     head: "Current version",
-    kind: "end",
-    cell: ({ currentVersion }) => currentVersion ?? <span class="quiet">nothing published</span>,
+    cell: ({ currentVersion }) => currentVersion ?? <span class="quiet">nothing yet</span>,
   },
   { head: "Switched", cell: ({ switchedAt }) => <Moment at={switchedAt} /> },
   { head: "Created", cell: ({ createdAt }) => <Moment at={createdAt} /> },

@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page, Response } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "../../src/local/fixture/running.ts";
 import {
   ADMIN_TOKEN,
   barriers,
@@ -471,6 +475,74 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     await dialog().getByLabel("Reason").fill("Its publisher gave up.");
     await confirm("Revoke for ever");
     await page.getByText("This origin is revoked for ever.").waitFor();
+  });
+
+  it("hosts a site: created, published from a folder, compared, rolled back, suspended, and deleted only when its name is typed", async () => {
+    await visitor.goTo("/sites");
+    await button("Create a site").click();
+    await dialog().getByLabel("Name").fill("Hand book");
+    await dialog().getByRole("button", { name: "Create", exact: true }).click();
+    await dialog().getByText("must be 1 to 64 lower-case letters").first().waitFor();
+    await dialog().getByLabel("Name").fill("handbook");
+    await dialog().getByLabel("Hosts").fill("skills.example\ndocs.example");
+    await confirm("Create");
+    await page.getByText("Nothing is published yet").waitFor();
+    const sitePath = new URL(page.url()).pathname.slice("/admin".length);
+    const folder = await mkdtemp(join(tmpdir(), "skillgate-life-"));
+    const publish = async (recipe: string) => {
+      await writeFile(join(folder, "llms.txt"), "# Handbook\n\n## Skills\n\n- [deploy](deploy.md): Deploys.\n");
+      await writeFile(join(folder, "deploy.md"), recipe);
+      const args = ["publish", folder, "--gateway", gateway.url, "--site", "handbook", "--note", recipe];
+      expect(await run(args, { env: { SKILLGATE_ADMIN_TOKEN: ADMIN_TOKEN } })).toMatchObject({ code: 0 });
+    };
+    const manifest = `${gateway.url}/s/handbook/.well-known/agent-skills/index.json`;
+    const served = async () => {
+      const { skills } = (await (await fetch(manifest)).json()) as { skills: { url: string }[] };
+      return (await fetch(skills[0]?.url ?? "")).text();
+    };
+    await publish("one");
+    // The open screen hears of it.
+    await page.getByRole("heading", { name: "Version 1" }).waitFor();
+    expect(await page.getByRole("link", { name: "index.json" }).first().getAttribute("href")).toBe(manifest);
+    await publish("two");
+    await rm(folder, { recursive: true });
+    await page.getByRole("link", { name: "2", exact: true }).click();
+    await page
+      .getByRole("table", { name: "Changes" })
+      .getByRole("row", { name: /deploy.*changed.*bytes/ })
+      .waitFor();
+    await page.getByLabel("Compared with").selectOption("Nothing");
+    await page
+      .getByRole("table", { name: "Changes" })
+      .getByRole("row", { name: /deploy.*added/ })
+      .waitFor();
+    await page.getByRole("link", { name: "← Versions" }).click();
+    await button("Roll back").click();
+    await dialog()
+      .getByRole("row", { name: /deploy.*changed/ })
+      .waitFor();
+    await confirm("Roll back");
+    await page.getByRole("row", { name: /^Version 1 current one/ }).waitFor();
+    expect(await served()).toBe("one");
+    await visitor.goTo(`${sitePath}/settings`);
+    await button("Change").click();
+    await dialog().getByLabel("Hosts").fill("");
+    await dialog().getByLabel("Authenticated callers").selectOption("verified");
+    await confirm("Save");
+    await page.getByText("clients that may use the site's origin").waitFor();
+    await button("Suspend").click();
+    await confirm("Suspend");
+    await page.getByText("all its addresses answer 404").waitFor();
+    expect((await fetch(manifest)).status).toBe(404);
+    await button("Resume").click();
+    await confirm("Resume");
+    expect(await served()).toBe("one");
+    await button("Delete").click();
+    expect(await dialog().getByRole("button", { name: "Delete for good" }).isDisabled()).toBe(true);
+    await dialog().getByLabel(/^Type/).fill("handbook");
+    await confirm("Delete for good");
+    await page.getByText("The gateway hosts no site yet.").waitFor();
+    expect((await fetch(manifest)).status).toBe(404);
   });
 
   it("shows all of it in the audit log, each change at an address of its own, and proves the chain", async () => {

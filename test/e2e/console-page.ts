@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -31,9 +32,20 @@ export interface Console {
   readonly database: RunningGateway["database"];
   /** Asks the admin API as a script would. */
   administer<T>(method: string, path: string, body?: unknown): Promise<T>;
+  /** Creates a site and publishes versions of it, each with a skill whose bytes are its description. @returns its id. */
+  publishSite(
+    site: { readonly name: string; readonly hosts?: readonly string[] },
+    ...versions: readonly SiteVersion[]
+  ): Promise<string>;
   /** A browser that nobody signed in yet. What goes wrong in its pages is collected in `faults`. */
   open(options?: { readonly scheme?: "light" | "dark"; readonly width?: number }): Promise<Visitor>;
   stop(): Promise<void>;
+}
+
+export interface SiteVersion {
+  readonly title: string;
+  readonly description: string;
+  readonly note?: string;
 }
 
 export interface Visitor {
@@ -60,19 +72,44 @@ export async function startConsole(): Promise<Console> {
     onLog: () => undefined,
   });
   const browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: ["--no-sandbox"] });
+  const authorization = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+  const ask = async (method: string, path: string, headers: Record<string, string>, body: string | undefined) => {
+    const answer = await fetch(`${gateway.url}/admin/api/v1${path}`, {
+      method,
+      headers: { ...authorization, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  };
+  const administer = async <T>(method: string, path: string, body?: unknown) =>
+    (await ask(
+      method,
+      path,
+      { "Content-Type": "application/json" },
+      body === undefined ? body : JSON.stringify(body),
+    )) as T;
   return {
     url: gateway.url,
     port,
     database: gateway.database,
-    administer: async <T>(method: string, path: string, body?: unknown) => {
-      const answer = await fetch(`${gateway.url}/admin/api/v1${path}`, {
-        method,
-        headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, "Content-Type": "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await answer.text();
-      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
-      return (text === "" ? undefined : JSON.parse(text)) as T;
+    administer,
+    publishSite: async (site, ...versions) => {
+      const { id } = await administer<{ id: string }>("POST", "/sites", site);
+      for (const version of versions) {
+        const { description } = version;
+        const sha256 = createHash("sha256").update(description).digest("hex");
+        await ask(
+          "POST",
+          `/sites/${id}/blobs?sha256=${sha256}`,
+          { "Content-Type": "application/octet-stream" },
+          description,
+        );
+        const skill = { name: "deploy", type: "skill-md", description, url: "/skills/deploy.md", sha256 };
+        await administer("POST", `/sites/${id}/versions`, { ...version, skills: [skill] });
+      }
+      return id;
     },
     open: (options) => visit(browser, gateway.url, options),
     stop: async () => {

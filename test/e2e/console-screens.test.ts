@@ -42,7 +42,7 @@ const LOOKING =
   /^(?:Menu|Sign out|Copy\b.*|Verify|Tokens|Make a key|Forget|← Previous|Next →|… show more.*|Show [\d,]+ more characters of this line|Show more.*|Try again)$/;
 /** What a reviewer does besides. */
 const REVIEWING =
-  /^(?:Propose an origin|Probe now|Probe again|Suspend|Approve|Reject|Paste an attestation|Sign here|Renew|Revoke code everywhere)$/;
+  /^(?:Propose(?: an origin)?|Probe now|Probe again|Suspend|Approve|Reject|Paste an attestation|Sign here|Renew|Revoke code everywhere)$/;
 
 describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}`, () => {
   let gateway: Console;
@@ -51,6 +51,7 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
   let clientId: string;
   let screens: readonly string[];
   let vastReview: string;
+  let siteId: string;
 
   beforeAll(async () => {
     gateway = await startConsole();
@@ -72,6 +73,11 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     await administer("POST", "/reviewers", { attester: "human:<b>eve</b>", key: { kind: "ed25519", publicKey } });
     await administer("POST", "/operators", { name: "Grace", role: "viewer" });
     await administer("POST", "/revocations", { kind: "hash", subject: "0".repeat(64), reason: "<i>why</i>" });
+    siteId = await gateway.publishSite(
+      { name: "handbook", hosts: ["skills.example"] },
+      { title: HOSTILE_TEXT.slice(0, 90), description: "First." },
+      { title: HOSTILE_TEXT.slice(0, 80), description: "<b>Second.</b>", note: "<i>why</i>" },
+    );
     const review = `/origins/${originId}/review?name=evil&sha=${skills.find(({ name }) => name === "evil")?.toolSha256}`;
     vastReview = `/origins/${originId}/review?name=vast&sha=${skills.find(({ name }) => name === "vast")?.toolSha256}`;
     screens = [
@@ -87,6 +93,12 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
       "/attestations",
       "/attestations/revocations",
       "/reviewers",
+      "/sites",
+      `/sites/${siteId}`,
+      `/sites/${siteId}/versions`,
+      `/sites/${siteId}/versions/2`,
+      `/sites/${siteId}/integrity`,
+      `/sites/${siteId}/settings`,
       "/clients",
       `/clients/${clientId}`,
       `/clients/${clientId}/grants`,
@@ -293,9 +305,20 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
       "id, name, role, status, created_at, updated_at",
       "printf('opr_%024x', i), printf('Operator %05d', i), 'viewer', 'active', i, i",
     );
+    await fill(
+      "sites",
+      "id, name, status, authenticated_means, entries_alias, artifact_urls, grace_s, created_at, updated_at",
+      "printf('sit_%024x', i), printf('site-%05d', i), 'active', 'header', 1, 'pinned', 0, i, i",
+    );
+    await fill(
+      "site_versions",
+      "site_id, version, content, published_at, published_by, retired_at",
+      `'${siteId}', i + 2, '{}', i, 'admin-token', i`,
+    );
     const { page, signIn, goTo, faults, context } = await gateway.open();
     await signIn();
     for (const screen of [
+      `/sites/${siteId}/versions`,
       `/origins/${originId}/skills`,
       "/attestations",
       `/clients/${clientId}`,
@@ -310,6 +333,7 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     for (const [screen, filter, last] of [
       ["/clients", "Name contains", "Tenant 10000"],
       ["/origins", "Address contains", "p10000"],
+      ["/sites", "Name contains", "site-10000"],
     ] as const) {
       await goTo(screen);
       expect(await page.locator("tbody tr").count()).toBe(50);

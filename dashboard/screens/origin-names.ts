@@ -1,42 +1,42 @@
 import { useEffect, useReducer } from "preact/hooks";
-import { toProblem } from "../api/problem.ts";
+import { queryOf } from "../api/query.ts";
 import { get } from "../api/request.ts";
-import type { Origin } from "../api/types.ts";
+import type { Origin, Page } from "../api/types.ts";
 
 /** The address of an origin never changes, so that it is asked for once. `null`: it is being asked for. */
 const names = new Map<string, string | null>();
 const listeners = new Set<() => void>();
-/** Asked at once; a page of a list may name fifty. */
-const MAX_ASKED = 6;
+/** One request names so many: `ids` of `GET /origins`. */
+const MAX_IDS = 100;
 const RETRY_MS = 10_000;
 const waiting: string[] = [];
-let asked = 0;
+let isAsking = false;
 
 function tell(): void {
   for (const listener of listeners) listener();
 }
 
+/** All that wait, in one request at a time: a page of a list, or the rules of a client, name many. */
 function askNext(): void {
-  while (asked < MAX_ASKED) {
-    const id = waiting.shift();
-    if (id === undefined) return;
-    asked++;
-    get<Origin>(`/origins/${id}`)
-      .then(({ origin }) => names.set(id, origin))
-      // It is shown by its id then, and asked for again where it is still shown after a while.
-      .catch((error) => {
-        if (toProblem(error).status === 404) return names.set(id, id);
-        return setTimeout(() => {
-          names.delete(id);
-          tell();
-        }, RETRY_MS);
-      })
-      .finally(() => {
-        asked--;
+  if (isAsking || waiting.length === 0) return;
+  const ids = waiting.splice(0, MAX_IDS);
+  isAsking = true;
+  get<Page<Origin>>(`/origins${queryOf({ ids: ids.join(","), limit: ids.length })}`)
+    .then(({ items }) => {
+      for (const id of ids) names.set(id, items.find((origin) => origin.id === id)?.origin ?? id);
+    })
+    // They are shown by their ids then, and asked for again where they are still shown after a while.
+    .catch(() => {
+      setTimeout(() => {
+        for (const id of ids) names.delete(id);
         tell();
-        askNext();
-      });
-  }
+      }, RETRY_MS);
+    })
+    .finally(() => {
+      isAsking = false;
+      tell();
+      askNext();
+    });
 }
 
 /** Addresses of origins by their ids: the id itself until its address is known. */
@@ -60,7 +60,7 @@ export function useOriginNames(): { readonly nameOf: (id: string) => string } {
   });
   return {
     nameOf: (id) => {
-      if (/^org_[0-9a-f]+$/.test(id) && !names.has(id)) wanted.add(id);
+      if (/^org_[0-9a-f]{24}$/.test(id) && !names.has(id)) wanted.add(id);
       return names.get(id) ?? id;
     },
   };

@@ -81,13 +81,18 @@ async function changed() {
   for (const version of [1, 2, 3]) {
     started.deploy(version);
     const probed = (await gateways.administer("POST", `/origins/${id}/probe`)) as {
+      readonly probedAt: number;
       skills: readonly { readonly scope: null; readonly name: string; readonly toolSha256: string }[];
     };
     const [good] = probed.skills;
     if (good === undefined) throw new Error("The probe found nothing.");
     versions.push({ scope: good.scope, name: good.name, toolSha256: good.toolSha256 });
     if (version === 1) await gateways.administer("POST", `/origins/${id}/activate`, {});
-    if (version === 2) await gateways.administer("POST", `/origins/${id}/approve`, { skills: versions.slice(1) });
+    if (version === 2)
+      await gateways.administer("POST", `/origins/${id}/approve`, {
+        skills: versions.slice(1),
+        probedAt: probed.probedAt,
+      });
   }
   const [first, second] = versions;
   return { id, origin: started.origin, first, second };
@@ -194,7 +199,8 @@ describe("two isolates that share hubs and a database", () => {
     await gateways.administer("POST", "/revocations", { kind: "hash", subject: byHash.toolSha256, reason });
     await gateways.administer("POST", `/attestations/${byAttestation.attestationId}/revoke`, { reason });
     await gateways.administer("POST", `/reviewers/${byReviewer.reviewerId}/revoke`, { reason });
-    await gateways.administer("POST", `/origins/${older.id}/approve`, { skills: [older.first] });
+    const { probedAt } = (await gateways.administer("GET", `/origins/${older.id}`)) as { readonly probedAt: number };
+    await gateways.administer("POST", `/origins/${older.id}/approve`, { skills: [older.first], probedAt });
     await gateways.administer("POST", `/origins/${rejected.id}/reject`, { skills: [rejected.second] });
     // At once in the isolate that did it.
     expect(await versions(0)).toEqual(Array(2).fill({ name: "good", version: 1 }));

@@ -56,7 +56,10 @@ describe("from proposal to revocation", () => {
   const admin = <T>(method: string, path: string, body?: object) =>
     gateways.administer(method, path, body) as Promise<T>;
   const probe = () =>
-    admin<{ skills: readonly Version[]; rejected: readonly object[] }>("POST", `/origins/${id}/probe`);
+    admin<{ skills: readonly Version[]; rejected: readonly object[]; probedAt: number }>(
+      "POST",
+      `/origins/${id}/probe`,
+    );
   const states = (skills: readonly Version[]) => skills.map(({ name, state }) => `${name} ${state}`);
   const ask = (isolate: 0 | 1) =>
     gateways.callers[isolate].send(publisher.origin, "tools/call", { name: "good", arguments: {} });
@@ -164,7 +167,7 @@ describe("from proposal to revocation", () => {
 
   it("approve: the new version, signed and compared with the old one, answers within 5 s", async () => {
     newIds = await signAll();
-    const { skills } = await probe();
+    const { skills, probedAt } = await probe();
     const [good] = skills;
     const { hunks } = await admin<{ hunks: readonly { readonly lines: readonly string[] }[] }>(
       "GET",
@@ -178,6 +181,7 @@ describe("from proposal to revocation", () => {
     ).toBe("-+");
     await admin("POST", `/origins/${id}/approve`, {
       skills: skills.map(({ scope, name, toolSha256 }) => ({ scope, name, toolSha256 })),
+      probedAt,
     });
     const ms = await untilAnswers(1, 2, performance.now());
     console.log(`The approved version answers in a second isolate after ${Math.round(ms)} ms.`);

@@ -151,6 +151,26 @@ describe("the health of the gateway", () => {
     });
   });
 
+  it("says of how many origins it knows nothing, and leads to all of them", async () => {
+    await env.DB.prepare(
+      `INSERT INTO origins (id, origin, status, created_at, updated_at)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+       SELECT 'org_' || printf('%024d', i), 'https://h' || i || '.example', 'active', i, 0 FROM n`,
+    ).run();
+    const first = await api("GET", "/health");
+    const { active } = first.origins;
+    expect(first).toMatchObject({ asked: 50, notAsked: active - 50 });
+    let asked = 0;
+    for (let { nextCursor } = first; nextCursor !== null; ) {
+      const page = await api("GET", `/health?cursor=${nextCursor}`);
+      expect(page.notAsked).toBe(active - page.asked);
+      asked += page.asked;
+      nextCursor = page.nextCursor;
+    }
+    expect(asked).toBe(active);
+    await env.DB.prepare("DELETE FROM origins WHERE origin LIKE 'https://h%.example'").run();
+  });
+
   it("includes every setting by name, and no secret", async () => {
     const { items } = await api("GET", "/policy");
     const byName = new Map(items.map((item: { name: string }) => [item.name, item]));

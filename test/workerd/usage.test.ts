@@ -106,7 +106,10 @@ describe("usage", () => {
       items: [{ hour: 13 * HOUR_MS, calls: 2, errors: { timeout: 2 } }],
       nextCursor: null,
     });
-    expect(await usage(`by=tool&${range}&cursor=${first.nextCursor}`)).toMatchObject({ errors: [{ field: "cursor" }] });
+    expect(await usage(`by=tool&${range}&cursor=${first.nextCursor}`)).toMatchObject({
+      code: "bad_cursor",
+      errors: [{ field: "cursor" }],
+    });
   });
 
   it.each([
@@ -117,7 +120,6 @@ describe("usage", () => {
     ["client=x", "client"],
     ["origin=org_1", "origin"],
     [`tool=${"x".repeat(129)}`, "tool"],
-    ["cursor=WzEsMl0", "cursor"],
     ["limit=101x", "limit"],
   ])("[code:bad_request] refuses ?%s, naming %s", async (query, field) => {
     expect(await usage(query)).toMatchObject({ code: "bad_request", errors: [{ field }] });

@@ -124,7 +124,8 @@ function bodyOfAtMost(maxSize: number): MiddlewareHandler<AdminEnv> {
   return bodyLimit({
     maxSize,
     onError: () => {
-      throw new Problem("too_large", { detail: `The body has more than ${maxSize} bytes.` });
+      const errors = [{ field: "body", message: `must have at most ${maxSize} bytes` }];
+      throw new Problem("too_large", { detail: `The body has more than ${maxSize} bytes.`, errors });
     },
   });
 }

@@ -6,14 +6,12 @@ import type { Json, JsonObject } from "../../core/json.ts";
 import { type CanonicalOrigin, parseOrigin } from "../../core/origin.ts";
 import {
   ATTESTATION_STATES,
-  attestationsOf,
   type ExpiryKey,
-  getAttestation,
   isOfDays,
   listAttestations,
   listAttestationsByExpiry,
-  type StoredAttestation,
-} from "../registry/attestations.ts";
+} from "../registry/attestation-list.ts";
+import { attestationsOf, getAttestation, type StoredAttestation } from "../registry/attestations.ts";
 import type { Acting } from "../registry/database.ts";
 import { isCreatedKey } from "../registry/page.ts";
 import { createRevocation } from "../registry/revocations.ts";
@@ -22,24 +20,10 @@ import { AttestationResult, recordAttestations } from "./attestation-import.ts";
 import type { AdminEnv } from "./environment.ts";
 import { created, one, recorded } from "./frame.ts";
 import { judge, skillOf } from "./judging.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { RevocationBody, showRevocation } from "./revocation-routes.ts";
 import { adminRoute } from "./roles.ts";
-import {
-  body,
-  Hash,
-  json,
-  Moment,
-  PageQuery,
-  pageBody,
-  pageOf,
-  pageRequest,
-  problems,
-  queryText,
-  queryWord,
-  Reason,
-  RevocationId,
-  row,
-} from "./shapes.ts";
+import { body, Hash, json, Moment, problems, queryText, queryWord, Reason, RevocationId, row } from "./shapes.ts";
 
 const Entry = z.record(z.string(), z.any()).openapi({
   description: "As in a publisher's attestations.json.",
@@ -183,9 +167,9 @@ export function addAttestationRoutes(app: OpenAPIHono<AdminEnv>): void {
     const registry = c.get("registry");
     const page =
       (sort ?? (isOfDays(filter) ? "expiry" : "stored")) === "expiry"
-        ? await listAttestationsByExpiry(registry, filter, pageRequest({ limit, cursor }, isExpiryKey))
-        : await listAttestations(registry, filter, pageRequest({ limit, cursor }, isCreatedKey));
-    return c.json(pageBody(page, showAttestation), 200);
+        ? await listAttestationsByExpiry(registry, filter, await pageRequest(c, { limit, cursor }, isExpiryKey))
+        : await listAttestations(registry, filter, await pageRequest(c, { limit, cursor }, isCreatedKey));
+    return c.json(await pageBody(c, page, showAttestation), 200);
   });
   app.openapi(exported, async (c) => {
     const stored = await attestationsOf(c.get("registry"), anyOrigin(c.req.valid("query").origin));

@@ -12,19 +12,9 @@ import {
 import type { Registry } from "../registry/database.ts";
 import type { AdminEnv } from "./environment.ts";
 import { one } from "./frame.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { adminRoute } from "./roles.ts";
-import {
-  json,
-  Moment,
-  PageQuery,
-  pageBody,
-  pageOf,
-  pageRequest,
-  problems,
-  queryMoment,
-  queryText,
-  row,
-} from "./shapes.ts";
+import { json, Moment, problems, queryMoment, queryText, row } from "./shapes.ts";
 
 /** Rows that are in memory at a time while the log is exported. */
 const EXPORT_ROWS = 500;
@@ -110,8 +100,8 @@ const isSeq = (key: unknown): key is number => Number.isSafeInteger(key);
 export function addAuditRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(list, async (c) => {
     const { limit, cursor, ...filter } = c.req.valid("query");
-    const page = await listAudit(c.get("registry"), filter, pageRequest({ limit, cursor }, isSeq));
-    return c.json(pageBody(page, showEntry), 200);
+    const page = await listAudit(c.get("registry"), filter, await pageRequest(c, { limit, cursor }, isSeq));
+    return c.json(await pageBody(c, page, showEntry), 200);
   });
   app.openapi(exported, async (c) => {
     const registry = c.get("registry");

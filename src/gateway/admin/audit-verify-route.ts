@@ -5,8 +5,9 @@ import { CHAIN_START, VERIFY_ROWS, verifyChain } from "../registry/audit-verify.
 import { noteRow, readNoted } from "../registry/audit-witness.ts";
 import { encodeCursor } from "../registry/page.ts";
 import type { AdminEnv } from "./environment.ts";
+import { cursorOfList, PageQuery, pageRequest } from "./paging.ts";
 import { adminRoute } from "./roles.ts";
-import { json, Moment, PageQuery, pageRequest, problems } from "./shapes.ts";
+import { json, Moment, problems } from "./shapes.ts";
 
 const Verification = z
   .object({
@@ -50,7 +51,7 @@ const verify = adminRoute({
 
 export function addAuditVerifyRoute(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(verify, async (c) => {
-    const { after } = pageRequest<ChainKey>(c.req.valid("query"), isChainKey);
+    const { after } = await pageRequest<ChainKey>(c, c.req.valid("query"), isChainKey);
     const from: ChainHead = after === null ? CHAIN_START : { seq: after[0], hash: after[1] };
     const noted = async (afterSeq: number, to: number) => {
       try {
@@ -66,7 +67,7 @@ export function addAuditVerifyRoute(app: OpenAPIHono<AdminEnv>): void {
     // The first use after an upgrade from a version without a witness: from here on nothing of what is there changes unseen.
     if (head === null && isLast && broken === null && verified.seq > 0) await noteRow(c.env, verified, null);
     const status = statusOf(broken !== null, unnoted.length);
-    const nextCursor = isLast ? null : encodeCursor([verified.seq, verified.hash]);
+    const nextCursor = isLast ? null : await cursorOfList(c, encodeCursor([verified.seq, verified.hash]));
     return c.json({ status, verifiedTo: verified.seq, broken, head, unnoted: [...unnoted], nextCursor }, 200);
   });
 }

@@ -156,11 +156,11 @@ describe("GET /audit/verify", () => {
     expect(again.broken).toEqual({ seq: VERIFY_ROWS + 1, reason: "changed_row" });
   });
 
-  it("[code:bad_request] refuses a cursor that is none of its own", async () => {
+  it("refuses a cursor that is none of its own", async () => {
     for (const cursor of ["x", btoa("[1,2]"), btoa('[0,"a"]')]) {
       expect((await call("GET", `/audit/verify?cursor=${cursor}`)).body).toMatchObject({
         status: 400,
-        code: "bad_request",
+        code: "bad_cursor",
       });
     }
   });

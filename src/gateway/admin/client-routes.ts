@@ -3,6 +3,7 @@ import { type Client, createClient, getClient, listClients, stepClient, updateCl
 import { isCreatedKey } from "../registry/page.ts";
 import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { adminRoute } from "./roles.ts";
 import {
   body,
@@ -12,10 +13,6 @@ import {
   json,
   Moment,
   Name,
-  PageQuery,
-  pageBody,
-  pageOf,
-  pageRequest,
   problems,
   queryWord,
   Reason,
@@ -135,8 +132,8 @@ export function addClientRoutes(app: OpenAPIHono<AdminEnv>): void {
   });
   app.openapi(list, async (c) => {
     const { limit, cursor, ...filter } = c.req.valid("query");
-    const page = await listClients(c.get("registry"), filter, pageRequest({ limit, cursor }, isCreatedKey));
-    return c.json(pageBody(page, showClient), 200);
+    const page = await listClients(c.get("registry"), filter, await pageRequest(c, { limit, cursor }, isCreatedKey));
+    return c.json(await pageBody(c, page, showClient), 200);
   });
   app.openapi(read, async (c) => {
     return one(c, await getClient(c.get("registry"), c.req.valid("param").id), showClient);

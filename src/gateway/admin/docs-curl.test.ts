@@ -87,6 +87,9 @@ it("the command of every route is taken as it stands once its braces are filled 
   const wrong: unknown[] = [];
   for (const { route, method, path, text } of ordered) {
     const area = path.split("/")[1] ?? "";
+    if (text.includes("{probedAt}")) {
+      filled.set("probedAt", String((await call("GET", `/origins/${filled.get("origins id")}`)).body.probedAt));
+    }
     const [, address = ""] = /"\$API([^"]*)"/.exec(text) ?? [];
     const [, name, asked = ""] = /--data-urlencode '(\w+)=([^']*)'/.exec(text) ?? [];
     const query = name === undefined ? "" : `?${name}=${encodeURIComponent(fill(asked, area))}`;

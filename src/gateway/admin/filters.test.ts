@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../registry/page.ts";
 import { call, freshDatabase, newClient, newOperator, register, testEnv } from "./fixture.ts";
+import { cursorOfList } from "./paging.ts";
 
 const ids: Record<string, string> = {};
 
@@ -69,7 +70,7 @@ describe("filters", () => {
     const first = (await call("GET", "/attestations?sort=expiry&limit=2")).body;
     expect(firsts(await list(`/attestations?sort=expiry&limit=2&cursor=${first.nextCursor}`))).toBe("1");
     const otherOrder = await call("GET", `/attestations?sort=stored&cursor=${first.nextCursor}`);
-    expect(otherOrder.body).toMatchObject({ code: "bad_request", errors: [{ field: "cursor" }] });
+    expect(otherOrder.body).toMatchObject({ code: "bad_cursor", errors: [{ field: "cursor" }] });
   });
 
   it("of attestations by what they are today: in force, else revoked, else expired", async () => {
@@ -146,12 +147,34 @@ describe("whatever is asked", () => {
 
   it.each(LISTS)("%s takes no cursor but its own kind, and fails for none", async (path) => {
     for (const key of CURSORS) {
-      const { status, body } = await call("GET", `${path}?cursor=${encodeURIComponent(encodeCursor(key))}`);
+      const cursor = await cursorOfList(
+        { req: { url: `https://gate.example/admin/api/v1${path}` } },
+        encodeCursor(key),
+      );
+      const { status, body } = await call("GET", `${path}?cursor=${encodeURIComponent(cursor)}`);
       expect([200, 400], `${JSON.stringify(key)}: ${JSON.stringify(body)}`).toContain(status);
-      if (status === 400) expect(body).toMatchObject({ code: "bad_request", errors: [{ field: "cursor" }] });
+      if (status === 400) expect(body.errors).toMatchObject([{ field: "cursor" }]);
     }
     for (const text of ["%00", "%E2%80%AE", "..", "bnVsbA=="])
-      expect((await call("GET", `${path}?cursor=${text}`)).body.code).toBe("bad_request");
+      expect((await call("GET", `${path}?cursor=${text}`)).body.code).toBe("bad_cursor");
+  });
+
+  it("[code:bad_cursor] a cursor is taken by the list that gave it alone, with the filters that it was asked with", async () => {
+    await register("https://d.example");
+    const { nextCursor } = (await call("GET", "/origins?q=EXAMPLE&status=pending&limit=1")).body;
+    const taken = async (path: string) => {
+      const { status, body } = await call("GET", `${path}${path.includes("?") ? "&" : "?"}cursor=${nextCursor}`);
+      if (status !== 200)
+        expect(body).toMatchObject({ status: 400, code: "bad_cursor", errors: [{ field: "cursor" }] });
+      return status === 200;
+    };
+    expect(nextCursor).toBeTruthy();
+    expect(await taken("/origins?q=EXAMPLE&status=pending")).toBe(true);
+    expect(await taken("/origins?limit=7&status=pending&q=EXAMPLE")).toBe(true);
+    const others = ["/origins", "/origins?q=EXAMPLE", "/origins?q=example&status=pending", "/clients", "/operators"];
+    for (const other of [...others, "/clients?q=EXAMPLE&status=active", `/clients/${ids.desk}/tokens`]) {
+      expect([other, await taken(other)]).toEqual([other, false]);
+    }
   });
 
   it.each(["org_%00", "org_%E2%80%AE", "%F0%9F%92%A9", "%ff", "..%2f..%2fclients", `org_${"0".repeat(3_000)}`])(
@@ -253,5 +276,23 @@ describe("the audit log", () => {
       .split("\n")
       .map((line: string) => JSON.parse(line).seq);
     expect(seqs).toEqual(Array.from({ length: 1_203 }, (_, i) => 10_000 + i));
+  });
+});
+
+describe("a filter", () => {
+  it("of origins by their ids, and by the client that they are granted to", async () => {
+    const own = (await call("POST", "/clients", { name: "own", rpm: null, grants: [ids.b, ids.a] })).body.id;
+    const idsOf = async (path: string) => (await list(path)).map(({ id }: { id: string }) => id);
+    expect(await idsOf(`/origins?grantedTo=${own}`)).toEqual([ids.a, ids.b]);
+    expect(await idsOf(`/origins?grantedTo=${own}&status=revoked`)).toEqual([ids.b]);
+    expect(await idsOf(`/origins?grantedTo=${own}&q=a.ex`)).toEqual([ids.a]);
+    expect(await idsOf(`/origins?grantedTo=${ids.desk}`)).toEqual([]);
+    expect(await idsOf(`/origins?ids=${ids.b},${ids.a},org_${"0".repeat(24)}`)).toEqual([ids.a, ids.b]);
+    const { nextCursor } = (await call("GET", `/origins?ids=${ids.b},${ids.a}&limit=1`)).body;
+    expect(await idsOf(`/origins?ids=${ids.b},${ids.a}&cursor=${nextCursor}`)).toEqual([ids.b]);
+    for (const wrong of ["x", "", `${ids.a},`, Array(101).fill(ids.a).join(",")]) {
+      const { body } = await call("GET", `/origins?ids=${wrong}`);
+      expect(body).toMatchObject({ code: "bad_request", errors: [{ field: "ids" }] });
+    }
   });
 });

@@ -4,9 +4,12 @@ import { VERSION } from "../../core/version.ts";
 import { withDeadline } from "../deadline.ts";
 import type { HubStatus } from "../durable/origin-hub.ts";
 import { type Env, effectiveSettings } from "../env.ts";
-import { countOrigins, latestCalled } from "../registry/origins.ts";
+import type { Registry } from "../registry/database.ts";
+import { countOrigins, latestCalled, listOrigins, type OriginRow } from "../registry/origins.ts";
+import { type CreatedKey, encodeCursor, isCreatedKey, type Page } from "../registry/page.ts";
 import { HUB_WAIT_MS, hubStatus } from "../releases/hub-client.ts";
 import type { AdminEnv } from "./environment.ts";
+import { PageQuery, pageBody, pageRequest } from "./paging.ts";
 import { adminRoute } from "./roles.ts";
 import { json, Moment, OriginId, problems } from "./shapes.ts";
 
@@ -23,7 +26,14 @@ const HealthBody = z
     parts: z.object({ settings: State, database: State, rate_limiter: State, origin_hub: State, sandbox: State }),
     version: z.string(),
     origins: z.object({ pending: z.int(), active: z.int(), suspended: z.int(), revoked: z.int() }),
-    asked: z.int().openapi({ description: `Active origins whose hubs were asked: the ${MAX_ASKED} called last.` }),
+    asked: z.int().openapi({
+      description: `Active origins whose hubs were asked: the ${MAX_ASKED} called last; with \`cursor\`, the next ${MAX_ASKED} of all, in the order of their registration.`,
+    }),
+    notAsked: z.int().openapi({ description: "Active origins of which this answer knows nothing." }),
+    nextCursor: z
+      .string()
+      .nullable()
+      .openapi({ description: "Leads through all active origins; null: no more follow." }),
     failing: z
       .array(
         z.object({
@@ -74,6 +84,8 @@ const health = adminRoute({
   path: "/health",
   tags: ["health"],
   summary: "How the gateway and its origins fare",
+  description: `At most ${MAX_ASKED} hubs are asked for one answer; \`notAsked\` tells how many were not, and \`nextCursor\` leads to all of them in turn.`,
+  request: { query: PageQuery.omit({ limit: true }) },
   responses: { 200: json("Each part, and the origins that fail.", HealthBody), ...problems },
 });
 
@@ -92,11 +104,13 @@ export function addHealthRoutes(app: OpenAPIHono<AdminEnv>): void {
     const registry = c.get("registry");
     // It loads the sandbox's WebAssembly, which whoever only reads this API's document need not be able to.
     const { readiness } = await import("../health.ts");
-    const [parts, origins, latest] = await Promise.all([
+    const { after } = await pageRequest(c, c.req.valid("query"), isCreatedKey);
+    const [parts, origins, looked] = await Promise.all([
       readiness(c.env),
       countOrigins(registry),
-      latestCalled(registry, MAX_ASKED),
+      after === null ? lastCalled(registry) : listOrigins(registry, { status: "active" }, { limit: MAX_ASKED, after }),
     ]);
+    const { items: latest, nextCursor } = await pageBody(c, looked, (row) => row);
     const failing: z.infer<typeof HealthBody>["failing"] = [];
     const refusing: z.infer<typeof HealthBody>["refusing"] = [];
     for (let start = 0; start < latest.length; start += BATCH) {
@@ -112,9 +126,21 @@ export function addHealthRoutes(app: OpenAPIHono<AdminEnv>): void {
     }
     const status = Object.values(parts).every((state) => state === "ok") ? ("ready" as const) : ("not_ready" as const);
     const asked = latest.length;
-    return c.json({ status, parts: { ...parts }, version: VERSION, origins, asked, failing, refusing }, 200);
+    const notAsked = Math.max(0, origins.active - asked);
+    const shown = { origins, asked, notAsked, nextCursor, failing, refusing };
+    return c.json({ status, parts: { ...parts }, version: VERSION, ...shown }, 200);
   });
   app.openapi(policy, (c) => c.json({ items: effectiveSettings(c.env) }, 200));
+}
+
+/** Before the first page of all active origins stand those that matter most; where they are all, no page follows. */
+async function lastCalled(registry: Registry): Promise<Page<Pick<OriginRow, "id" | "origin">>> {
+  const rows = await latestCalled(registry, MAX_ASKED + 1);
+  const fromStart: CreatedKey = [0, ""];
+  return {
+    items: rows.slice(0, MAX_ASKED),
+    nextCursor: rows.length > MAX_ASKED ? encodeCursor(fromStart) : null,
+  };
 }
 
 /** `null`: the hub does not answer. */

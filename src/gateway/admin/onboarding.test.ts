@@ -144,8 +144,9 @@ describe("a change of policy", () => {
     const { items } = (await admin("GET", `/origins/${originId}/skills`)).body;
     const { scope, name, toolSha256 } = items[0];
     const [before] = await policyVersions(origin, originId);
+    const { probedAt } = (await admin("GET", `/origins/${originId}`)).body;
     for (const step of ["reject", "approve"]) {
-      await admin("POST", `/origins/${originId}/${step}`, { skills: [{ scope, name, toolSha256 }] });
+      await admin("POST", `/origins/${originId}/${step}`, { skills: [{ scope, name, toolSha256 }], probedAt });
       const [followed, decided] = await policyVersions(origin, originId);
       expect(followed).toBe(decided);
     }

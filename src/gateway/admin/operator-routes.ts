@@ -19,24 +19,10 @@ import {
 import { isCreatedKey } from "../registry/page.ts";
 import { type AdminContext, type AdminEnv, actingNow } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
-import {
-  body,
-  json,
-  Moment,
-  Name,
-  OperatorId,
-  OperatorTokenId,
-  PageQuery,
-  pageBody,
-  pageOf,
-  pageRequest,
-  problems,
-  queryWord,
-  row,
-  Sought,
-} from "./shapes.ts";
+import { body, json, Moment, Name, OperatorId, OperatorTokenId, problems, queryWord, row, Sought } from "./shapes.ts";
 
 const MAX_LIFETIME_MS = 366 * DAY_MS;
 const DEFAULT_LIFETIME_MS = 90 * DAY_MS;
@@ -204,8 +190,8 @@ export function addOperatorRoutes(app: OpenAPIHono<AdminEnv>): void {
   });
   app.openapi(list, async (c) => {
     const { limit, cursor, ...filter } = c.req.valid("query");
-    const page = await listOperators(c.get("registry"), filter, pageRequest({ limit, cursor }, isCreatedKey));
-    return c.json(pageBody(page, showOperator), 200);
+    const page = await listOperators(c.get("registry"), filter, await pageRequest(c, { limit, cursor }, isCreatedKey));
+    return c.json(await pageBody(c, page, showOperator), 200);
   });
   app.openapi(read, async (c) => one(c, await getOperator(c.get("registry"), c.req.valid("param").id), showOperator));
   app.openapi(change, (c) => {
@@ -232,9 +218,9 @@ export function addOperatorRoutes(app: OpenAPIHono<AdminEnv>): void {
     );
   });
   app.openapi(listTokens, async (c) => {
-    const request = pageRequest(c.req.valid("query"), isCreatedKey);
+    const request = await pageRequest(c, c.req.valid("query"), isCreatedKey);
     const page = await listOperatorTokens(c.get("registry"), c.req.valid("param").id, Date.now(), request);
-    return c.json(pageBody(page, showToken), 200);
+    return c.json(await pageBody(c, page, showToken), 200);
   });
   app.openapi(revoke, async (c) => {
     const { id, tokenId } = c.req.valid("param");

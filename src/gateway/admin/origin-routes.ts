@@ -1,6 +1,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { parseOrigin } from "../../core/origin.ts";
 import type { Acting, Registry } from "../registry/database.ts";
+import { idPattern } from "../registry/ids.ts";
 import {
   createOrigin,
   getOrigin,
@@ -13,6 +14,7 @@ import {
 import { isCreatedKey } from "../registry/page.ts";
 import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { activateProbed, type Prober, probeAndRecord } from "./probe.ts";
 import { ProbeBody } from "./probe-shape.ts";
 import { streamProbe, wantsStream } from "./probe-stream.ts";
@@ -21,14 +23,11 @@ import { registrableOrigins } from "./registrable.ts";
 import { adminRoute } from "./roles.ts";
 import {
   body,
+  ClientId,
   json,
   Moment,
   OriginId,
   ofOrigin,
-  PageQuery,
-  pageBody,
-  pageOf,
-  pageRequest,
   problems,
   queryWord,
   Reason,
@@ -92,6 +91,20 @@ const Activation = z
 
 const Suspension = z.strictObject({ reason: Reason.optional() }).openapi("Suspension");
 
+const MAX_IDS = 100;
+const IDS_SENTENCE = `must be 1 to ${MAX_IDS} ids of origins, with commas between`;
+const ORIGIN_ID = idPattern("org");
+const OriginIds = z
+  .string({ error: IDS_SENTENCE })
+  .transform((text) => text.split(","))
+  .refine((ids) => ids.length <= MAX_IDS && ids.every((id) => ORIGIN_ID.test(id)), { error: IDS_SENTENCE })
+  .optional()
+  .openapi({
+    param: { name: "ids", in: "query" },
+    type: "string",
+    description: `Only those with these ids, at most ${MAX_IDS}, with commas between.`,
+  });
+
 const tags = ["origins"];
 
 const PROBE_CONTENT = {
@@ -118,7 +131,17 @@ const list = adminRoute({
   path: "/origins",
   tags,
   summary: "List origins, oldest first",
-  request: { query: PageQuery.extend({ status: queryWord("status", ORIGIN_STATUSES), q: Sought }) },
+  request: {
+    query: PageQuery.extend({
+      status: queryWord("status", ORIGIN_STATUSES),
+      q: Sought,
+      ids: OriginIds,
+      grantedTo: ClientId.optional().openapi({
+        param: { name: "grantedTo", in: "query" },
+        description: 'Only those that this client is granted by their ids: none, where its grants are "all".',
+      }),
+    }),
+  },
   responses: { 200: json("A page of origins.", pageOf("OriginPage", OriginBody)), ...problems },
 });
 
@@ -211,8 +234,8 @@ export function addOriginRoutes(app: OpenAPIHono<AdminEnv>, prober: Prober): voi
   });
   app.openapi(list, async (c) => {
     const { limit, cursor, ...filter } = c.req.valid("query");
-    const page = await listOrigins(c.get("registry"), filter, pageRequest({ limit, cursor }, isCreatedKey));
-    return c.json(pageBody(page, showOrigin), 200);
+    const page = await listOrigins(c.get("registry"), filter, await pageRequest(c, { limit, cursor }, isCreatedKey));
+    return c.json(await pageBody(c, page, showOrigin), 200);
   });
   app.openapi(read, async (c) => {
     return one(c, await getOrigin(c.get("registry"), c.req.valid("param").id), showOrigin);

@@ -15,6 +15,7 @@ type ProblemContext = Pick<Context, "body"> & { readonly var: Readonly<Pick<Requ
 /** Codes that only the admin API has. */
 type AdminOnlyCode =
   | "bad_request"
+  | "bad_cursor"
   | "bad_trust_root"
   | "bad_publication"
   | "site_full"
@@ -36,6 +37,7 @@ interface ProblemKind {
 
 const ADMIN_ONLY: Readonly<Record<AdminOnlyCode, ProblemKind>> = {
   bad_request: { status: 400, title: "A parameter or a member of the body is not valid." },
+  bad_cursor: { status: 400, title: "The cursor is not of this list with these filters." },
   bad_trust_root: { status: 400, title: "It is no Sigstore trust root." },
   bad_publication: { status: 400, title: "A part of the publication must not be published." },
   role_forbidden: { status: 403, title: "The operator's role does not allow this." },
@@ -71,7 +73,7 @@ function kindOf(code: ProblemCode): ProblemKind {
 
 /** One invalid member of a request. */
 export interface FieldError {
-  /** Path of the member, dots between the parts: `grants.3`. */
+  /** Path of the member, dots between the parts: `grants.3`; `body`: the whole body. */
   readonly field: string;
   readonly message: string;
   /** Of a publication: the code of the refusal, and behind a slash that of the archive's. */
@@ -133,6 +135,11 @@ function publicationDetails({ code, field, problem, message, cause }: Publicatio
   return { detail: message, errors: [{ field, message: problem, reason }] };
 }
 
+/** The whole sentence about one member, or about no single one. */
+function refused(field: string | null, message: string): ProblemDetails {
+  return { detail: message, ...(field === null ? {} : { errors: [{ field, message }] }) };
+}
+
 const UNCONFIRMED =
   "The database did not confirm the change: it may have been made, or not. Look before you repeat it.";
 
@@ -140,10 +147,11 @@ const UNCONFIRMED =
 export function answerProblem(error: Error, c: ProblemContext): Response {
   if (error instanceof Problem) return problemResponse(c, error.code, error.details);
   if (error instanceof RegistryError) {
-    return problemResponse(c, error.code, { detail: error.message, ...(error.id === null ? {} : { id: error.id }) });
+    const { code, message, id, field } = error;
+    return problemResponse(c, code, { ...(id === null ? {} : { id }), ...refused(field, message) });
   }
   if (error instanceof PublicationError) return problemResponse(c, "bad_publication", publicationDetails(error));
-  if (error instanceof OriginError) return problemResponse(c, "bad_origin", { detail: error.message });
+  if (error instanceof OriginError) return problemResponse(c, "bad_origin", refused("origin", error.message));
   if (error instanceof GatewayError) {
     if (error.cause !== undefined) c.var.log.crash(error);
     return problemResponse(c, error.code, {
@@ -152,8 +160,14 @@ export function answerProblem(error: Error, c: ProblemContext): Response {
     });
   }
   if (error instanceof HTTPException) {
-    if (error.status === 400) return problemResponse(c, "bad_json");
-    if (error.status === 415) return problemResponse(c, "unsupported_media_type");
+    if (error.status === 400) return problemResponse(c, "bad_json", refused("body", ERRORS.bad_json.sentence));
+    if (error.status === 415) {
+      return problemResponse(
+        c,
+        "unsupported_media_type",
+        refused("Content-Type", ERRORS.unsupported_media_type.sentence),
+      );
+    }
   }
   c.var.log.crash(error);
   if (isDatabaseDown(error)) {

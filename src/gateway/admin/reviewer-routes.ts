@@ -13,23 +13,10 @@ import {
 } from "../registry/reviewers.ts";
 import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
-import {
-  body,
-  json,
-  Moment,
-  Note,
-  PageQuery,
-  pageBody,
-  pageOf,
-  pageRequest,
-  problems,
-  queryWord,
-  Reason,
-  ReviewerId,
-  row,
-} from "./shapes.ts";
+import { body, json, Moment, Note, problems, queryWord, Reason, ReviewerId, row } from "./shapes.ts";
 
 const MAX_IDENTITY_CHARS = 1_024;
 const IDENTITY_SENTENCE = `must be 1 to ${MAX_IDENTITY_CHARS} visible ASCII characters`;
@@ -178,8 +165,8 @@ export function addReviewerRoutes(app: OpenAPIHono<AdminEnv>): void {
   });
   app.openapi(list, async (c) => {
     const { status, ...query } = c.req.valid("query");
-    const page = await listReviewers(c.get("registry"), status, pageRequest(query, isCreatedKey));
-    return c.json(pageBody(page, showReviewer), 200);
+    const page = await listReviewers(c.get("registry"), status, await pageRequest(c, query, isCreatedKey));
+    return c.json(await pageBody(c, page, showReviewer), 200);
   });
   app.openapi(read, async (c) => {
     return one(c, await getReviewer(c.get("registry"), c.req.valid("param").id), showReviewer);

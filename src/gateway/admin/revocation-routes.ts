@@ -9,22 +9,9 @@ import {
 } from "../registry/revocations.ts";
 import type { AdminEnv } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { adminRoute } from "./roles.ts";
-import {
-  body,
-  Hash,
-  json,
-  Moment,
-  PageQuery,
-  pageBody,
-  pageOf,
-  pageRequest,
-  problems,
-  queryWord,
-  Reason,
-  RevocationId,
-  row,
-} from "./shapes.ts";
+import { body, Hash, json, Moment, problems, queryWord, Reason, RevocationId, row } from "./shapes.ts";
 
 export const RevocationBody = z
   .object({
@@ -107,8 +94,8 @@ export function addRevocationRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(list, async (c) => {
     const { inForce, ...query } = c.req.valid("query");
     const wanted = inForce === undefined ? undefined : inForce === "true";
-    const page = await listRevocations(c.get("registry"), wanted, pageRequest(query, isCreatedKey));
-    return c.json(pageBody(page, showRevocation), 200);
+    const page = await listRevocations(c.get("registry"), wanted, await pageRequest(c, query, isCreatedKey));
+    return c.json(await pageBody(c, page, showRevocation), 200);
   });
   app.openapi(read, async (c) =>
     one(c, await getRevocation(c.get("registry"), c.req.valid("param").id), showRevocation),

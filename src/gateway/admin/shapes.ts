@@ -1,16 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { idPattern } from "../registry/ids.ts";
-import { decodeCursor, encodeCursor, type Page, type PageRequest } from "../registry/page.ts";
-import { badMember } from "./problem.ts";
 
 const MAX_NAME_CHARS = 100;
 const MAX_NOTE_CHARS = 1_000;
 export const MAX_RPM = 1_000_000;
 const MAX_DAILY_QUOTA = 1_000_000_000;
 const MAX_GRANTS = 500;
-const MAX_PAGE = 200;
-const DEFAULT_PAGE = 50;
-const MAX_CURSOR_CHARS = 1024;
 
 /** Control characters, lone surrogates, line and paragraph separators, and marks that reorder text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/u;
@@ -85,29 +80,6 @@ export const Grants = z
   .union([z.literal("all"), z.array(GrantedId).max(MAX_GRANTS)], { error: GRANTS_SENTENCE })
   .openapi({ description: '"all": every active origin, present and future; else ids of origins.', example: "all" });
 
-const LIMIT_SENTENCE = `must be a whole number from 1 to ${MAX_PAGE}`;
-
-export const PageQuery = z.strictObject({
-  limit: z
-    .string({ error: LIMIT_SENTENCE })
-    .regex(/^[1-9]\d{0,2}$/, { error: LIMIT_SENTENCE })
-    .transform(Number)
-    .refine((limit) => limit <= MAX_PAGE, { error: LIMIT_SENTENCE })
-    .optional()
-    .openapi({
-      param: { name: "limit", in: "query" },
-      type: "integer",
-      minimum: 1,
-      maximum: MAX_PAGE,
-      default: DEFAULT_PAGE,
-    }),
-  cursor: z
-    .string({ error: "must be given once" })
-    .max(MAX_CURSOR_CHARS, { error: `must have at most ${MAX_CURSOR_CHARS} characters` })
-    .optional()
-    .openapi({ param: { name: "cursor", in: "query" }, description: "`nextCursor` of the page before." }),
-});
-
 /** A query parameter that may be left out. */
 export function queryText(name: string, maxChars: number, description: string) {
   return z
@@ -149,30 +121,6 @@ export const Sought = queryText(
   200,
   "Only those whose name or address holds this text, in any case. No index knows that: the list, as the other filters leave it, is read until a page is full.",
 );
-
-/** @throws Problem `bad_request` for a cursor that no page of this list gave. */
-export function pageRequest<Key>(
-  { limit = DEFAULT_PAGE, cursor }: { limit?: number | undefined; cursor?: string | undefined },
-  isKey: (key: unknown) => key is Key,
-): PageRequest<Key> {
-  if (cursor === undefined) return { limit, after: null };
-  const after = decodeCursor(cursor);
-  if (isKey(after) && encodeCursor(after) === cursor) return { limit, after };
-  throw badMember("cursor", "must be the nextCursor of an earlier page of this list");
-}
-
-/** The schema of a page of something. */
-export function pageOf<T extends z.ZodType>(name: string, item: T) {
-  return z.object({ items: z.array(item), nextCursor: z.string().nullable() }).openapi(name);
-}
-
-/** A page as a route answers it. */
-export function pageBody<Row, Item>(
-  page: Page<Row>,
-  show: (row: Row) => Item,
-): { items: Item[]; nextCursor: string | null } {
-  return { items: page.items.map(show), nextCursor: page.nextCursor };
-}
 
 export const ProblemBody = z
   .object({

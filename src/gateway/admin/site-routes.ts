@@ -5,9 +5,10 @@ import { listMismatches } from "../registry/site-blobs.ts";
 import { createSite, deleteSite, getSite, listSites, updateSite } from "../registry/sites.ts";
 import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, conditionally, created, one } from "./frame.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
-import { body, json, PageQuery, pageBody, pageOf, pageRequest, problems, queryText, row, Sought } from "./shapes.ts";
+import { body, json, problems, queryText, row, Sought } from "./shapes.ts";
 import { DEFAULT_GRACE_S, NewSite, ofSite, SiteBody, SiteChange, SiteStatus, showSite } from "./site-shapes.ts";
 
 const tags = ["sites"];
@@ -120,7 +121,11 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(list, async (c) => {
     const { q, name, status, ...query } = c.req.valid("query");
     return c.json(
-      pageBody(await listSites(c.get("registry"), { q, name, status }, pageRequest(query, isCreatedKey)), showSite),
+      await pageBody(
+        c,
+        await listSites(c.get("registry"), { q, name, status }, await pageRequest(c, query, isCreatedKey)),
+        showSite,
+      ),
       200,
     );
   });

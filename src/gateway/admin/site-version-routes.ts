@@ -15,10 +15,11 @@ import {
 } from "../registry/sites.ts";
 import type { AdminEnv } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { badMember, Problem } from "./problem.ts";
 import { registrableOrigins } from "./registrable.ts";
 import { adminRoute } from "./roles.ts";
-import { body, Hash, json, PageQuery, pageBody, pageOf, pageRequest, problems, row } from "./shapes.ts";
+import { body, Hash, json, problems, row } from "./shapes.ts";
 import { NewVersion, ofSite, SiteBody, showSite, showVersion, VersionBody, VersionNumber } from "./site-shapes.ts";
 
 /** Largest upload, that of an archive or a file. */
@@ -162,9 +163,9 @@ export function addSiteVersionRoutes(app: OpenAPIHono<AdminEnv>): void {
     const page = await listVersions(
       c.get("registry"),
       c.req.valid("param").id,
-      pageRequest(c.req.valid("query"), isVersion),
+      await pageRequest(c, c.req.valid("query"), isVersion),
     );
-    return c.json(pageBody(page, showVersion), 200);
+    return c.json(await pageBody(c, page, showVersion), 200);
   });
   app.openapi(read, async (c) => {
     const { id, version } = c.req.valid("param");

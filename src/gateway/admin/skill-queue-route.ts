@@ -1,8 +1,9 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { listQueue, type QueueKey } from "../registry/skill-queue.ts";
 import type { AdminEnv } from "./environment.ts";
+import { pageBody, pageOf, pageRequest } from "./paging.ts";
 import { adminRoute } from "./roles.ts";
-import { json, OriginId, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+import { json, OriginId, problems } from "./shapes.ts";
 import { SkillFilterQuery, SkillVersionBody, showVersion } from "./skill-shape.ts";
 
 const QueuedVersionBody = SkillVersionBody.extend({ originId: OriginId, origin: z.string() }).openapi("QueuedVersion");
@@ -25,9 +26,9 @@ export function addSkillQueueRoute(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(list, async (c) => {
     const { state, current, q, ...query } = c.req.valid("query");
     const filter = { state, isCurrent: current === "true", q };
-    const page = await listQueue(c.get("registry"), filter, pageRequest(query, isQueueKey));
+    const page = await listQueue(c.get("registry"), filter, await pageRequest(c, query, isQueueKey));
     return c.json(
-      pageBody(page, ({ origin, originId, ...version }) => ({ ...showVersion(version), originId, origin })),
+      await pageBody(c, page, ({ origin, originId, ...version }) => ({ ...showVersion(version), originId, origin })),
       200,
     );
   });

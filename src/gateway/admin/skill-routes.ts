@@ -11,8 +11,9 @@ import type { skills } from "../registry/schema.ts";
 import { findVersion, listSkills, type SkillKey, toVersion } from "../registry/skills.ts";
 import { type AdminEnv, actingNow } from "./environment.ts";
 import { one } from "./frame.ts";
+import { pageBody, pageOf, pageRequest } from "./paging.ts";
 import { adminRoute } from "./roles.ts";
-import { body, Hash, json, Moment, Note, ofOrigin, pageBody, pageOf, pageRequest, problems, row } from "./shapes.ts";
+import { body, Hash, json, Note, ofOrigin, problems, row } from "./shapes.ts";
 import { keepShippedAttestations } from "./shipped-attestations.ts";
 import { SkillFilterQuery, SkillVersionBody, showVersion } from "./skill-shape.ts";
 import { diffSources, MAX_CHANGED_LINES, MAX_COMPARED_LINES, MAX_LINE_CHARS, MAX_SHOWN_LINES } from "./source-diff.ts";
@@ -25,27 +26,29 @@ const SkillName = z
   .string({ error: "must be a string" })
   .max(MAX_SKILL_NAME_CHARS, { error: `must have at most ${MAX_SKILL_NAME_CHARS} characters` });
 
-const Review = z
-  .strictObject({
-    skills: z
-      .array(z.strictObject({ scope: SkillName.nullable(), name: SkillName, toolSha256: Hash }), {
-        error: "must be a list of versions",
-      })
-      .min(1, { error: "must name a version" })
-      .max(MAX_REVIEWED, { error: `must have at most ${MAX_REVIEWED} versions` })
-      .refine(
-        (skills) => new Set(skills.map(({ scope, name }) => JSON.stringify([scope, name]))).size === skills.length,
-        {
-          error: "must name each skill once",
-        },
-      ),
-    probedAt: Moment.optional().openapi({
-      description:
-        "`probedAt` of the origin when it was reviewed: a probe recorded since, which may have seen other recipes, descriptions or definitions under the same hashes, then refuses with `probe_changed`. Left out: what the latest probe saw is meant.",
-    }),
-    note: Note.optional(),
+const ReviewedSkills = z
+  .array(z.strictObject({ scope: SkillName.nullable(), name: SkillName, toolSha256: Hash }), {
+    error: "must be a list of versions",
   })
-  .openapi("Review");
+  .min(1, { error: "must name a version" })
+  .max(MAX_REVIEWED, { error: `must have at most ${MAX_REVIEWED} versions` })
+  .refine((skills) => new Set(skills.map(({ scope, name }) => JSON.stringify([scope, name]))).size === skills.length, {
+    error: "must name each skill once",
+  });
+
+const PROBED_AT_SENTENCE = "must be the probedAt of the origin when it was reviewed, epoch milliseconds";
+const ReviewedProbe = z.int({ error: PROBED_AT_SENTENCE }).min(0, { error: PROBED_AT_SENTENCE }).openapi({
+  example: 1_780_000_000_000,
+  description:
+    "`probedAt` of the origin when it was reviewed. With the hashes it names what was read: a probe recorded since, which may have seen other recipes, descriptions or definitions under the same hashes, refuses with `probe_changed`.",
+});
+
+const Approval = z
+  .strictObject({ skills: ReviewedSkills, probedAt: ReviewedProbe, note: Note.optional() })
+  .openapi("Approval");
+const Refusal = z
+  .strictObject({ skills: ReviewedSkills, probedAt: ReviewedProbe.optional(), note: Note.optional() })
+  .openapi("Refusal");
 
 const ReadVersion = SkillVersionBody.extend({
   isCurrent: z.boolean().openapi({ description: "Whether the latest probe of the origin saw it." }),
@@ -184,8 +187,8 @@ const approve = adminRoute({
   tags,
   summary: "Approve skill versions",
   description:
-    "Each becomes the last approved version of its skill, with the description, definition and recipe that the latest probe saw. Of the publisher's own attestations those that count for it today are stored with the gateway's. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `probe_changed`, `unknown_version`, `not_stored`, `hash_revoked`.",
-  request: { params: ofOrigin, body: body(Review) },
+    "Each becomes the last approved version of its skill, with the description, definition and recipe that the probe `probedAt` saw, which must be the latest. Of the publisher's own attestations those that count for it today are stored with the gateway's. The origin's status stays. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `probe_changed`, `unknown_version`, `not_stored`, `hash_revoked`.",
+  request: { params: ofOrigin, body: body(Approval) },
   responses: { 204: { description: "Approved, all of them." }, ...problems },
 });
 
@@ -197,7 +200,7 @@ const reject = adminRoute({
   summary: "Reject skill versions",
   description:
     "An approval is withdrawn, activation approves none of them, and none is served under any pin. In force within 5 seconds. Problems: `bad_request`, `not_found`, `bad_state` (revoked), `probe_changed`, `unknown_version`.",
-  request: { params: ofOrigin, body: body(Review) },
+  request: { params: ofOrigin, body: body(Refusal) },
   responses: { 204: { description: "Rejected, all of them." }, ...problems },
 });
 
@@ -207,8 +210,8 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     const registry = c.get("registry");
     const origin = await getOrigin(registry, c.req.valid("param").id);
     const filter = { state, isCurrent: current === "true", q };
-    const page = await listSkills(registry, origin, filter, pageRequest(query, isSkillKey));
-    return c.json(pageBody(page, showVersion), 200);
+    const page = await listSkills(registry, origin, filter, await pageRequest(c, query, isSkillKey));
+    return c.json(await pageBody(c, page, showVersion), 200);
   });
   app.openapi(read, async (c) => {
     const registry = c.get("registry");
@@ -249,7 +252,7 @@ export function addSkillRoutes(app: OpenAPIHono<AdminEnv>): void {
     return c.json({ version: showVersion(version), against, ...about, hunks: shown, hidden }, 200);
   });
   app.openapi(approve, async (c) => {
-    const { skills, note = null, probedAt = null } = c.req.valid("json");
+    const { skills, note = null, probedAt } = c.req.valid("json");
     const { id } = c.req.valid("param");
     await approveVersions(c.get("registry"), actingNow(c), id, skills, note, probedAt);
     await keepShippedAttestations(c, id, skills);

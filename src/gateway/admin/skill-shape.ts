@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { type SkillVersion, stateOf } from "../registry/skills.ts";
-import { Moment, PageQuery, queryText, queryWord } from "./shapes.ts";
+import { PageQuery } from "./paging.ts";
+import { Moment, queryText, queryWord } from "./shapes.ts";
 
 export const SkillState = z.enum(["approved", "rejected", "waiting"]).openapi({
   description: "waiting: nobody has decided about this version.",

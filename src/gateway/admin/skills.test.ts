@@ -35,6 +35,11 @@ const states = async () =>
     ({ toolSha256, state }: { toolSha256: string; state: string }) => `${toolSha256.charAt(0)} ${state}`,
   );
 const policyVersion = async () => (await getOrigin(registry, id)).policyVersion;
+/** As who read what the latest probe saw. */
+async function approve(wanted: object) {
+  const { probedAt } = (await call("GET", `/origins/${id}`)).body;
+  return call("POST", `/origins/${id}/approve`, { ...wanted, probedAt });
+}
 const newest = async () => (await approvedVersions(registry, id))[0]?.toolSha256;
 
 beforeEach(async () => {
@@ -100,12 +105,16 @@ describe("approving a version of an active origin", () => {
     expect((await call("POST", `/origins/${id}/approve`, { skills: [version(B)], probedAt: latest })).status).toBe(204);
   });
 
+  it("[code:bad_request] is by the probe that was read, which must be named", async () => {
+    const { body } = await call("POST", `/origins/${id}/approve`, { skills: [version(B)] });
+    expect(body).toMatchObject({ status: 400, code: "bad_request", errors: [{ field: "probedAt" }] });
+    expect(await states()).toEqual(["a approved", "b waiting"]);
+  });
+
   it("makes it the last approved one, leaves the origin active, and is in the audit log", async () => {
     const before = await policyVersion();
     expect(await states()).toEqual(["a approved", "b waiting"]);
-    expect((await call("POST", `/origins/${id}/approve`, { skills: [version(B)], note: " Read it. " })).status).toBe(
-      204,
-    );
+    expect((await approve({ skills: [version(B)], note: " Read it. " })).status).toBe(204);
     expect(await states()).toEqual(["a approved", "b approved"]);
     expect(await newest()).toBe(B);
     expect((await getOrigin(registry, id)).status).toBe("active");
@@ -118,18 +127,18 @@ describe("approving a version of an active origin", () => {
   });
 
   it("again makes an older version the last approved one", async () => {
-    for (const hash of [B, A]) await call("POST", `/origins/${id}/approve`, { skills: [version(hash)] });
+    for (const hash of [B, A]) await approve({ skills: [version(hash)] });
     expect(await newest()).toBe(A);
   });
 
   it("rejecting withdraws an approval, and no activation gives it back", async () => {
-    await call("POST", `/origins/${id}/approve`, { skills: [version(B)] });
+    await approve({ skills: [version(B)] });
     expect((await call("POST", `/origins/${id}/reject`, { skills: [version(B)], note: "Leaks." })).status).toBe(204);
     expect(await newest()).toBe(A);
     await call("POST", `/origins/${id}/suspend`);
     expect((await call("POST", `/origins/${id}/activate`)).body).toMatchObject({ code: "no_skills" });
     expect(await states()).toEqual(["a approved", "b rejected"]);
-    await call("POST", `/origins/${id}/approve`, { skills: [version(B)] });
+    await approve({ skills: [version(B)] });
     expect(await states()).toEqual(["a approved", "b approved"]);
   });
 
@@ -179,7 +188,7 @@ describe("approving a version of an active origin", () => {
   });
 
   it("[code:unknown_version] of which one was never seen approves none", async () => {
-    const answer = await call("POST", `/origins/${id}/approve`, { skills: [version(B), version(B, "other")] });
+    const answer = await approve({ skills: [version(B), version(B, "other")] });
     expect(answer.body).toMatchObject({ status: 409, code: "unknown_version", id });
     expect(answer.body.detail).toContain("skills.1");
     expect(await states()).toEqual(["a approved", "b waiting"]);
@@ -187,7 +196,7 @@ describe("approving a version of an active origin", () => {
 
   it("[code:not_stored] needs its bytes", async () => {
     await testEnv.DB.prepare("UPDATE skills SET bytes = NULL").run();
-    expect((await call("POST", `/origins/${id}/approve`, { skills: [version(B)] })).body.code).toBe("not_stored");
+    expect((await approve({ skills: [version(B)] })).body.code).toBe("not_stored");
     await testEnv.DB.prepare("DELETE FROM artifacts").run();
     for (const what of ["source", "diff"]) {
       const answer = await call("GET", `/origins/${id}/skills/${B}/${what}?name=sum`);
@@ -199,7 +208,7 @@ describe("approving a version of an active origin", () => {
     const revocation = await call("POST", "/revocations", { kind: "hash", subject: B, reason: "Exfiltrates." });
     await call("POST", `/origins/${id}/suspend`, { reason: "To be looked at." });
     const refusal = { status: 409, code: "hash_revoked", id: revocation.body.id };
-    expect((await call("POST", `/origins/${id}/approve`, { skills: [version(B)] })).body).toMatchObject(refusal);
+    expect((await approve({ skills: [version(B)] })).body).toMatchObject(refusal);
     const activation = await call("POST", `/origins/${id}/activate`);
     expect(activation.body).toMatchObject(refusal);
     expect(activation.body.detail).toContain("Exfiltrates.");
@@ -212,7 +221,8 @@ describe("approving a version of an active origin", () => {
   it("[code:bad_state] is refused for a revoked origin, as is rejecting", async () => {
     await call("POST", `/origins/${id}/revoke`, { reason: "Gone." });
     for (const step of ["approve", "reject"]) {
-      expect((await call("POST", `/origins/${id}/${step}`, { skills: [version(B)] })).body.code).toBe("bad_state");
+      const { body } = await call("POST", `/origins/${id}/${step}`, { skills: [version(B)], probedAt: 1 });
+      expect(body.code).toBe("bad_state");
     }
   });
 
@@ -225,7 +235,8 @@ describe("approving a version of an active origin", () => {
     [{ skills: [version(A)], note: "\u202e" }, "note must not contain control or text-direction characters."],
   ])("[code:bad_request] is not told by %j", async (body, detail) => {
     for (const step of ["approve", "reject"]) {
-      expect((await call("POST", `/origins/${id}/${step}`, body)).body).toMatchObject({ status: 400, detail });
+      const { body: problem } = await call("POST", `/origins/${id}/${step}`, { ...body, probedAt: 1 });
+      expect(problem).toMatchObject({ status: 400, detail });
     }
   });
 });
@@ -282,7 +293,7 @@ describe("reading a version", () => {
       changed: { description: "Another.", version: null, recipe: text, definition: sum.definition },
       hidden: { recipe: [{ codePoint: "U+202E" }] },
     });
-    await call("POST", `/origins/${id}/approve`, { skills: [version(sum.toolSha256)] });
+    await approve({ skills: [version(sum.toolSha256)] });
     expect(await read()).toMatchObject({
       recipe: text,
       version: { description: "Another.", changedSinceApproval: false },

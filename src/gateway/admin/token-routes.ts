@@ -11,9 +11,10 @@ import {
 } from "../registry/tokens.ts";
 import { type AdminEnv, actingNow } from "./environment.ts";
 import { created } from "./frame.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
-import { ClientId, json, Moment, Name, PageQuery, pageBody, pageOf, pageRequest, problems, TokenId } from "./shapes.ts";
+import { ClientId, json, Moment, Name, problems, TokenId } from "./shapes.ts";
 
 const MAX_LIFETIME_MS = 10 * 365 * 24 * 3600 * 1000;
 const EXPIRY_SENTENCE = "must be null or epoch milliseconds in the future, at most ten years ahead";
@@ -132,9 +133,9 @@ export function addTokenRoutes(app: OpenAPIHono<AdminEnv>): void {
     );
   });
   app.openapi(list, async (c) => {
-    const request = pageRequest(c.req.valid("query"), isCreatedKey);
+    const request = await pageRequest(c, c.req.valid("query"), isCreatedKey);
     const page = await listClientTokens(c.get("registry"), c.req.valid("param").id, Date.now(), request);
-    return c.json(pageBody(page, showToken), 200);
+    return c.json(await pageBody(c, page, showToken), 200);
   });
   app.openapi(revoke, async (c) => {
     const { id, tokenId } = c.req.valid("param");

@@ -58,7 +58,11 @@ export function addTrustRootRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(read, async (c) => one(c, await readTrustRootInForce(c.get("registry")), showTrustRoot));
   app.openapi(replace, async (c) => {
     const given = await readTrustRoot(c.req.valid("json") as JsonObject);
-    if (!given.ok) throw new Problem("bad_trust_root", { detail: given.message });
+    if (!given.ok)
+      throw new Problem("bad_trust_root", {
+        detail: given.message,
+        errors: [{ field: "body", message: given.message }],
+      });
     return setTo(c, given.trustRoot);
   });
   app.openapi(reset, (c) => setTo(c, null));

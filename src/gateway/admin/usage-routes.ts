@@ -4,21 +4,10 @@ import { EDGES_MS, percentile } from "../../core/latency-buckets.ts";
 import { USAGE_GROUPS, type UsageSum, usageByCalls, usageByHour } from "../registry/usage.ts";
 import { flushUsage } from "../usage/usage.ts";
 import type { AdminEnv } from "./environment.ts";
+import { PageQuery, pageBody, pageRequest } from "./paging.ts";
 import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
-import {
-  ClientId,
-  json,
-  Moment,
-  OriginId,
-  PageQuery,
-  pageBody,
-  pageRequest,
-  problems,
-  queryMoment,
-  queryText,
-  queryWord,
-} from "./shapes.ts";
+import { ClientId, json, Moment, OriginId, problems, queryMoment, queryText, queryWord } from "./shapes.ts";
 
 const MAX_DAYS = 92;
 const UsageQuery = PageQuery.extend({
@@ -86,12 +75,11 @@ export function addUsageRoutes(app: OpenAPIHono<AdminEnv>): void {
     await flushUsage(c.env);
     const registry = c.get("registry");
     const query = { from: begin, to, clientId: client, originId: origin, tool };
-    const { limit, after } = pageRequest(asked, isHour);
+    const { limit, after } = await pageRequest(c, asked, isHour);
     if (by === "hour") {
       const page = await usageByHour(registry, query, { limit, after });
-      return c.json({ ...pageBody(page, showUsage), rest: null }, 200);
+      return c.json({ ...(await pageBody(c, page, showUsage)), rest: null }, 200);
     }
-    if (after !== null) throw badMember("cursor", "must be left out: only hours come in pages");
     const { items, rest } = await usageByCalls(registry, { ...query, by }, limit);
     return c.json({ items: items.map(showUsage), nextCursor: null, rest }, 200);
   });

@@ -2,8 +2,9 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { getOrigin } from "../registry/origins.ts";
 import { listVerdicts, type VerdictKey } from "../registry/verdicts.ts";
 import type { AdminEnv } from "./environment.ts";
+import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { adminRoute } from "./roles.ts";
-import { json, Moment, ofOrigin, PageQuery, pageBody, pageOf, pageRequest, problems } from "./shapes.ts";
+import { json, Moment, ofOrigin, problems } from "./shapes.ts";
 
 const VerdictChange = z
   .object({
@@ -30,11 +31,8 @@ export function addVerdictRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(list, async (c) => {
     const { id } = c.req.valid("param");
     await getOrigin(c.get("registry"), id);
-    const page = await listVerdicts(c.get("registry"), id, pageRequest(c.req.valid("query"), isVerdictKey));
-    return c.json(
-      pageBody(page, (change) => ({ ...change })),
-      200,
-    );
+    const page = await listVerdicts(c.get("registry"), id, await pageRequest(c, c.req.valid("query"), isVerdictKey));
+    return c.json(await pageBody(c, page, (change) => ({ ...change })), 200);
   });
 }
 

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, type SQL, sql } from "drizzle-orm";
 import { type Attestation, attestationEntry } from "../../core/attestation/attestation.ts";
 import { type CalendarDate, calendarDateOf } from "../../core/attestation/calendar-date.ts";
 import { identified } from "../../core/attestation/read.ts";
@@ -9,7 +9,6 @@ import { mutate } from "./audit.ts";
 import { type Acting, type Registry, valuesOf } from "./database.ts";
 import { RegistryError, type RegistryErrorCode } from "./errors.ts";
 import { NEXT_POLICY_VERSION } from "./origins.ts";
-import { type CreatedKey, isAfter, type Page, type PageRequest, toPage } from "./page.ts";
 import { attestations, origins, revocations, skills } from "./schema.ts";
 
 /** Who is said to have stored what was taken from a publisher's own file. */
@@ -260,109 +259,6 @@ export async function attestationsOf(
   return Promise.all(rows.map(toStored));
 }
 
-/** All of what is given must hold. */
-export interface AttestationFilter {
-  readonly origin?: CanonicalOrigin | undefined;
-  readonly toolSha256?: string | undefined;
-  readonly attester?: string | undefined;
-  /** The last day of those wanted is an earlier one. */
-  readonly expiresBefore?: string | undefined;
-  /** The last day of those wanted is this one or a later one. */
-  readonly expiresFrom?: string | undefined;
-  /** Whether a revocation of it is in force. */
-  readonly isRevoked?: boolean | undefined;
-  readonly state?: AttestationState | undefined;
-  /** What `state` is judged on. */
-  readonly today: CalendarDate;
-}
-
-/** Each attestation is of one of them: `revoked` goes before `expired`. */
-export const ATTESTATION_STATES = ["in_force", "expired", "revoked"] as const;
-export type AttestationState = (typeof ATTESTATION_STATES)[number];
-
-/** Position in a list ordered by the last day, then id. */
-export type ExpiryKey = readonly [validUntil: string, id: string];
-
-/** Stored earliest first. */
-export function listAttestations(
-  registry: Registry,
-  filter: AttestationFilter,
-  request: PageRequest<CreatedKey>,
-): Promise<Page<StoredAttestation>> {
-  return listBy(registry, filter, request, attestations.storedAt, (row): CreatedKey => [row.storedAt, row.id]);
-}
-
-/** The ones that expire first. */
-export function listAttestationsByExpiry(
-  registry: Registry,
-  filter: AttestationFilter,
-  request: PageRequest<ExpiryKey>,
-): Promise<Page<StoredAttestation>> {
-  return listBy(registry, filter, request, attestations.validUntil, (row): ExpiryKey => [row.validUntil, row.id]);
-}
-
-async function listBy<Key extends readonly [number | string, string]>(
-  registry: Registry,
-  { origin, toolSha256, attester, expiresBefore, expiresFrom, isRevoked, state, today }: AttestationFilter,
-  { limit, after }: PageRequest<Key>,
-  column: typeof attestations.storedAt | typeof attestations.validUntil,
-  keyOf: (row: typeof attestations.$inferSelect) => Key,
-): Promise<Page<StoredAttestation>> {
-  const onlyRevoked = isRevoked === true || state === "revoked";
-  // The list's order is given up where few may be found in it: then what is found, by an index of its own, is sorted.
-  const isSorted = onlyRevoked || (column === attestations.storedAt && isOfDays({ expiresBefore, expiresFrom, state }));
-  const place = isSorted ? sql`+${column}` : column;
-  // An origin has at most 1,000, and few vouch for one hash: the index of the attester is for who gives neither.
-  const ofTool = origin === undefined ? sql`${attestations.toolSha256}` : sql`+${attestations.toolSha256}`;
-  const isNarrow = origin !== undefined || toolSha256 !== undefined;
-  const ofAttester = isNarrow ? sql`+${attestations.attester}` : sql`${attestations.attester}`;
-  const rows = await selectStored(registry)
-    .where(
-      and(
-        origin === undefined ? undefined : eq(attestations.origin, origin),
-        toolSha256 === undefined ? undefined : eq(ofTool, toolSha256),
-        attester === undefined ? undefined : eq(ofAttester, attester),
-        expiresBefore === undefined ? undefined : lt(attestations.validUntil, expiresBefore),
-        expiresFrom === undefined ? undefined : gte(attestations.validUntil, expiresFrom),
-        isRevoked === undefined ? undefined : (isRevoked ? isNotNull : isNull)(revocations.id),
-        onlyRevoked ? inArray(attestations.id, REVOKED) : undefined,
-        isOfState(state, today),
-        isAfter(place, attestations.id, after),
-      ),
-    )
-    .orderBy(asc(place), asc(attestations.id))
-    .limit(limit + 1);
-  const page = toPage(rows, limit, ({ row }) => keyOf(row));
-  return { items: await Promise.all(page.items.map(toStored)), nextCursor: page.nextCursor };
-}
-
-/** Whether a filter is on the last day of what is wanted; the list is then best read in the order of that day. */
-export function isOfDays({
-  expiresBefore,
-  expiresFrom,
-  state,
-}: Pick<AttestationFilter, "expiresBefore" | "expiresFrom" | "state">): boolean {
-  return expiresBefore !== undefined || expiresFrom !== undefined || state === "in_force" || state === "expired";
-}
-
-/** SQL: the ids of the attestations that a revocation in force is of. */
-const REVOKED = sql`(SELECT ${revocations.subject} FROM ${revocations}
-  WHERE ${revocations.kind} = 'attestation' AND ${revocations.liftedAt} IS NULL)`;
-
-/** Of rows of {@link selectStored}. */
-function isOfState(state: AttestationState | undefined, today: CalendarDate): SQL | undefined {
-  switch (state) {
-    case undefined:
-      return undefined;
-    case "in_force":
-      return and(isNull(revocations.id), gte(attestations.validUntil, today));
-    case "expired":
-      return and(isNull(revocations.id), lt(attestations.validUntil, today));
-    case "revoked":
-      return isNotNull(revocations.id);
-  }
-}
-
 /** @throws RegistryError `not_found`. */
 export async function getAttestation(registry: Registry, id: string): Promise<StoredAttestation> {
   const [row] = await selectStored(registry).where(eq(attestations.id, id));
@@ -370,7 +266,8 @@ export async function getAttestation(registry: Registry, id: string): Promise<St
   return toStored(row);
 }
 
-function selectStored(registry: Registry) {
+/** Stored attestations, each with the revocation of it that is in force. */
+export function selectStored(registry: Registry) {
   return registry
     .select({ row: attestations, revocationId: revocations.id })
     .from(attestations)
@@ -381,7 +278,7 @@ function selectStored(registry: Registry) {
     .$dynamic();
 }
 
-async function toStored({
+export async function toStored({
   row,
   revocationId,
 }: {

@@ -61,15 +61,13 @@ export function replaceClientTools(
 ): Promise<readonly OriginTools[]> {
   return mutate(registry, acting, async () => {
     await getClient(registry, clientId);
+    // Also of one that says nothing: who errs in an id must not take all rules away.
+    await requireOrigins(registry, idsOf(wanted), ruleField);
     const rules = wanted
       .filter(({ allow, deny }) => allow !== null || deny.length > 0)
       .map(({ originId, allow, deny }) => ({ originId, allow: allow && inOrder(allow), deny: inOrder(deny) }))
       .sort((a, b) => compare(a.originId, b.originId));
     if (JSON.stringify(rules) === JSON.stringify(await toolsOf(registry, clientId))) return { result: rules };
-    await requireOrigins(
-      registry,
-      rules.map(({ originId }) => originId),
-    );
     const rows = rules.flatMap(({ originId, allow, deny }) => [
       ...(allow === null ? [] : [LIST_MARK, ...allow].map((tool) => [originId, "allow", tool])),
       ...deny.map((tool) => [originId, "deny", tool]),
@@ -119,11 +117,11 @@ export function replaceClientLimits(
 ): Promise<readonly OriginLimit[]> {
   return mutate(registry, acting, async () => {
     await getClient(registry, clientId);
+    await requireOrigins(registry, idsOf(wanted), ruleField);
     const limits = wanted
       .map(({ originId, tool, rpm }) => ({ originId, tool, rpm }))
       .sort((a, b) => compare(a.originId, b.originId) || compare(a.tool ?? "", b.tool ?? ""));
     if (JSON.stringify(limits) === JSON.stringify(await limitsOf(registry, clientId))) return { result: limits };
-    await requireOrigins(registry, [...new Set(limits.map(({ originId }) => originId))]);
     const rows = limits.map(({ originId, tool, rpm }) => [originId, tool ?? "", rpm]);
     return {
       result: limits,
@@ -139,6 +137,12 @@ export function replaceClientLimits(
     };
   });
 }
+
+function idsOf(rules: readonly { readonly originId: string }[]): readonly string[] {
+  return rules.map(({ originId }) => originId);
+}
+
+const ruleField = (position: number) => `items.${position}.originId`;
 
 /** As the database orders text. */
 function compare(a: string, b: string): number {

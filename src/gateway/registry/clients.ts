@@ -46,7 +46,7 @@ export function createClient(registry: Registry, acting: Acting, wanted: NewClie
       createdAt: acting.now,
       updatedAt: acting.now,
     };
-    await requireOrigins(registry, client.grants);
+    await requireOrigins(registry, wanted.grants);
     const { name, rpm, dailyQuota, grants } = client;
     return {
       result: client,
@@ -76,7 +76,7 @@ export function updateClient(registry: Registry, acting: Acting, id: string, cha
     if (Object.keys(detail).length === 0) return { result: before };
     const writes: Statement[] = [registry.update(clients).set(toRow(after)).where(eq(clients.id, id))];
     if (detail.grants !== undefined) {
-      await requireOrigins(registry, after.grants);
+      await requireOrigins(registry, change.grants ?? after.grants);
       writes.push(registry.delete(clientOrigins).where(eq(clientOrigins.clientId, id)));
       writes.push(...grantStatements(registry, after));
     }
@@ -165,16 +165,23 @@ async function withGrants(registry: Registry, rows: readonly ClientRow[]): Promi
   }));
 }
 
-export async function requireOrigins(registry: Registry, grants: Grants): Promise<void> {
+/** @param fieldOf where in the request the id at this place stands. @throws RegistryError `unknown_origin`. */
+export async function requireOrigins(
+  registry: Registry,
+  grants: Grants,
+  fieldOf: (position: number) => string = (position) => `grants.${position}`,
+): Promise<void> {
   if (grants === "all" || grants.length === 0) return;
   const known = await registry
     .select({ id: origins.id })
     .from(origins)
     .where(inArray(origins.id, valuesOf(grants)));
   const ids = new Set(known.map((row) => row.id));
-  const missing = grants.find((id) => !ids.has(id));
+  const position = grants.findIndex((id) => !ids.has(id));
+  const missing = grants[position];
   if (missing === undefined) return;
-  throw new RegistryError("unknown_origin", `grants: there is no origin with the id ${missing}.`, missing);
+  const field = fieldOf(position);
+  throw new RegistryError("unknown_origin", `${field}: there is no origin with the id ${missing}.`, missing, field);
 }
 
 function grantStatements(registry: Registry, { id, grants }: Client): readonly Statement[] {

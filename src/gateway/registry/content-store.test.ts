@@ -8,7 +8,7 @@ import { approvedVersions, compareWithApproved, readApproved } from "./approved.
 import { PART_BYTES, readArtifact } from "./artifacts.ts";
 import { MAX_ORIGIN_BYTES, MAX_UNAPPROVED_VERSIONS } from "./kept-versions.ts";
 import { activateOrigin, recordProbe } from "./onboarding.ts";
-import { suspendOrigin } from "./origins.ts";
+import { getOrigin, suspendOrigin } from "./origins.ts";
 import { approveVersions } from "./reviews.ts";
 import { findVersion } from "./skills.ts";
 
@@ -45,6 +45,8 @@ const probe = async (id: string, ...seen: ReleaseSkill[]) => {
   const { probedAt } = await recordProbe(registry, acting(), id, seen, {});
   return probedAt ?? 0;
 };
+
+const probedAt = async (id: string) => (await getOrigin(registry, id)).probedAt ?? 0;
 
 const approve = async (id: string, ...seen: ReleaseSkill[]) => {
   await activateOrigin(registry, acting(), id, await probe(id, ...seen));
@@ -132,7 +134,7 @@ describe("the content store", () => {
     await probe(id, before);
     expect(await changed()).toBeNull();
     await probe(id, after);
-    await approveVersions(registry, acting(), id, [before], null);
+    await approveVersions(registry, acting(), id, [before], null, await probedAt(id));
     expect(await readApproved(registry, id, [before])).toEqual([after]);
     expect((await parts()).map(({ sha256 }) => sha256)).toContain(after.recipe.sha256);
     await approve(id, { ...after, recipe: null });
@@ -209,7 +211,7 @@ describe("the content store", () => {
     ]);
     expect(row?.changed).not.toBeNull();
     expect(await readApproved(registry, id, [approved])).toEqual([asApproved]);
-    await approveVersions(registry, acting(), id, [approved], null);
+    await approveVersions(registry, acting(), id, [approved], null, await probedAt(id));
     expect(await readApproved(registry, id, [approved])).toEqual([altered]);
   });
 

@@ -38,10 +38,13 @@ export class RegistryError extends Error {
   readonly code: RegistryErrorCode;
   /** The id of the row in question, where one exists. */
   readonly id: string | null;
+  /** The member of the request that is refused, dots between the parts, where it is one. */
+  readonly field: string | null;
 
-  constructor(code: RegistryErrorCode, message: string, id: string | null = null) {
+  constructor(code: RegistryErrorCode, message: string, id: string | null = null, field: string | null = null) {
     super(message);
     this.code = code;
     this.id = id;
+    this.field = field;
   }
 }

@@ -116,7 +116,12 @@ export async function activateOrigin(
     const row = await getOrigin(registry, id);
     requireStep(row, "activate");
     if (row.probedAt !== probedAt) {
-      throw new RegistryError("probe_changed", "Another probe was recorded since; review it before you activate.", id);
+      throw new RegistryError(
+        "probe_changed",
+        "Another probe was recorded since; review it before you activate.",
+        id,
+        "probedAt",
+      );
     }
     const approved = await approvableProbed(registry, id, probedAt);
     if (approved.length === 0) {

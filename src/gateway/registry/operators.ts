@@ -96,7 +96,7 @@ async function requireFreeEmail(registry: Registry, email: string | null, except
   if (email === null) return;
   const [holder] = await registry.select().from(operators).where(eq(operators.accessEmail, email));
   if (holder === undefined || holder.id === except) return;
-  throw new RegistryError("already_exists", "Another operator has this accessEmail.", holder.id);
+  throw new RegistryError("already_exists", "Another operator has this accessEmail.", holder.id, "accessEmail");
 }
 
 /** @throws RegistryError `not_found`. */

@@ -1,12 +1,12 @@
-import { and, asc, count, desc, eq, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, sql } from "drizzle-orm";
 import type { Json } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { type AuditAction, mutate } from "./audit.ts";
-import type { Acting, Registry } from "./database.ts";
+import { type Acting, type Registry, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { type CreatedKey, holds, isAfter, type Page, type PageRequest, toPage } from "./page.ts";
-import { origins } from "./schema.ts";
+import { clientOrigins, origins } from "./schema.ts";
 
 export type OriginRow = typeof origins.$inferSelect;
 export type OriginStatus = OriginRow["status"];
@@ -35,7 +35,12 @@ export function createOrigin(
   return mutate(registry, acting, async () => {
     const [taken] = await registry.select().from(origins).where(eq(origins.origin, origin));
     if (taken !== undefined) {
-      throw new RegistryError("already_exists", `The origin is registered already and is ${taken.status}.`, taken.id);
+      throw new RegistryError(
+        "already_exists",
+        `The origin is registered already and is ${taken.status}.`,
+        taken.id,
+        "origin",
+      );
     }
     const row: OriginRow = {
       id: newId("org"),
@@ -69,23 +74,39 @@ export async function getOrigin(registry: Registry, id: string): Promise<OriginR
   return row;
 }
 
-/** Oldest first. @param filter all of what is given must hold; `q`: part of the address. */
+/** All of what is given must hold. */
+export interface OriginFilter {
+  readonly status?: OriginStatus | undefined;
+  /** Part of the address. */
+  readonly q?: string | undefined;
+  readonly ids?: readonly string[] | undefined;
+  /** Granted to this client by their ids. */
+  readonly grantedTo?: string | undefined;
+}
+
+/** Oldest first. */
 export async function listOrigins(
   registry: Registry,
-  { status, q }: { readonly status?: OriginStatus | undefined; readonly q?: string | undefined },
+  { status, q, ids, grantedTo }: OriginFilter,
   { limit, after }: PageRequest<CreatedKey>,
 ): Promise<Page<OriginRow>> {
+  // A few hundred that are named are found by their ids, and sorted; the plus keeps the whole list from being read for them.
+  const place = ids === undefined && grantedTo === undefined ? origins.createdAt : sql`+${origins.createdAt}`;
+  const ofStatus = place === origins.createdAt ? sql`${origins.status}` : sql`+${origins.status}`;
+  const granted = sql`(SELECT ${clientOrigins.originId} FROM ${clientOrigins} WHERE ${clientOrigins.clientId} = ${grantedTo})`;
   const rows = await registry
     .select()
     .from(origins)
     .where(
       and(
-        status === undefined ? undefined : eq(origins.status, status),
+        status === undefined ? undefined : eq(ofStatus, status),
+        ids === undefined ? undefined : inArray(origins.id, valuesOf(ids)),
+        grantedTo === undefined ? undefined : inArray(origins.id, granted),
         holds(origins.origin, q),
-        isAfter(origins.createdAt, origins.id, after),
+        isAfter(place, origins.id, after),
       ),
     )
-    .orderBy(asc(origins.createdAt), asc(origins.id))
+    .orderBy(asc(place), asc(origins.id))
     .limit(limit + 1);
   return toPage(rows, limit, (row): CreatedKey => [row.createdAt, row.id]);
 }

@@ -86,7 +86,7 @@ export async function requireFree(registry: Registry, wanted: ReviewerRow): Prom
     active.attester === wanted.attester
       ? "The attester has an active key; retire or revoke that first."
       : `This key is registered for ${active.attester}; each attester needs keys of its own.`;
-  throw new RegistryError("already_exists", sentence, active.id);
+  throw new RegistryError("already_exists", sentence, active.id, "attester");
 }
 
 /**

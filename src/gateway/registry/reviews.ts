@@ -31,7 +31,8 @@ type Version = typeof skills.$inferSelect;
  * before. The origin's status stays.
  *
  * @param wanted one version a skill at most.
- * @param reviewed `probedAt` of the probe that was reviewed, or `null`: whatever the latest one saw.
+ * @param reviewed `probedAt` of the probe that was reviewed: with the hashes of `wanted` it names every byte that is approved, recipes,
+ * descriptions and definitions included.
  * @throws RegistryError `not_found`, `bad_state` (the origin is revoked), `probe_changed`, `unknown_version`, `not_stored`, `hash_revoked`.
  */
 export function approveVersions(
@@ -40,7 +41,7 @@ export function approveVersions(
   originId: string,
   wanted: readonly VersionName[],
   note: string | null,
-  reviewed: number | null = null,
+  reviewed: number,
 ): Promise<void> {
   return decide(registry, acting, originId, wanted, { note, reviewed, action: "skill.approve" }, async (versions) => {
     const lost = versions.find(({ bytes }) => bytes === null);
@@ -94,7 +95,12 @@ async function decide(
     const row = await getOrigin(registry, originId);
     requireNotRevoked(row);
     if (reviewed !== null && reviewed !== row.probedAt) {
-      throw new RegistryError("probe_changed", "Another probe was recorded since; review what it saw.", originId);
+      throw new RegistryError(
+        "probe_changed",
+        "Another probe was recorded since; review what it saw.",
+        originId,
+        "probedAt",
+      );
     }
     const keys = wanted.map(({ scope, name, toolSha256 }) => JSON.stringify([scope ?? "", name, toolSha256]));
     const isWanted = sql`${skills.originId} = ${originId}
@@ -103,8 +109,9 @@ async function decide(
     const known = new Set(versions.map(({ scope, name, toolSha256 }) => JSON.stringify([scope, name, toolSha256])));
     const unknown = keys.findIndex((key) => !known.has(key));
     if (unknown >= 0) {
-      const sentence = `skills.${unknown}: no probe of this origin saw this version, or it is forgotten.`;
-      throw new RegistryError("unknown_version", sentence, originId);
+      const field = `skills.${unknown}`;
+      const sentence = `${field}: no probe of this origin saw this version, or it is forgotten.`;
+      throw new RegistryError("unknown_version", sentence, originId, field);
     }
     const set = await change(versions);
     const named: JsonObject[] = wanted.map(({ scope, name, toolSha256 }) => ({ scope, name, toolSha256 }));

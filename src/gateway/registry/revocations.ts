@@ -22,7 +22,7 @@ export function createRevocation(
 ): Promise<Revocation> {
   return mutate(registry, acting, async () => {
     const inForce = await revocationOf(registry, kind, subject);
-    if (inForce !== null) throw new RegistryError("already_exists", "It is revoked already.", inForce.id);
+    if (inForce !== null) throw new RegistryError("already_exists", "It is revoked already.", inForce.id, "subject");
     const row: Revocation = {
       id: newId("rvk"),
       kind,

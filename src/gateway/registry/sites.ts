@@ -40,7 +40,7 @@ export type SiteVersion = Omit<VersionRow, "content">;
 export function createSite(registry: Registry, acting: Acting, name: string, settings: SiteSettings): Promise<Site> {
   return mutate(registry, acting, async () => {
     const [taken] = await registry.select().from(sites).where(eq(sites.name, name));
-    if (taken !== undefined) throw new RegistryError("already_exists", "Another site has this name.", taken.id);
+    if (taken !== undefined) throw new RegistryError("already_exists", "Another site has this name.", taken.id, "name");
     const { hosts, ...columns } = settings;
     const row: SiteRow = {
       id: newId("sit"),
@@ -203,7 +203,12 @@ export function publishVersion(
   return mutate(registry, acting, async () => {
     const site = await getSite(registry, id);
     if (wanted.base !== undefined && wanted.base !== site.currentVersion) {
-      throw new RegistryError("version_changed", `The current version is ${site.currentVersion ?? "none"}.`);
+      throw new RegistryError(
+        "version_changed",
+        `The current version is ${site.currentVersion ?? "none"}.`,
+        site.id,
+        "base",
+      );
     }
     const [last] = await registry
       .select({ version: siteVersions.version })
@@ -246,7 +251,7 @@ export function rollBack(registry: Registry, acting: Acting, id: string, version
     const site = await getSite(registry, id);
     await getVersion(registry, id, version).catch((error) => {
       throw error instanceof RegistryError
-        ? new RegistryError("no_version", `The site has no version ${version}, or it is kept no more.`)
+        ? new RegistryError("no_version", `The site has no version ${version}, or it is kept no more.`, null, "version")
         : error;
     });
     if (site.currentVersion === version)
@@ -343,10 +348,10 @@ async function requireFreeHosts(registry: Registry, hosts: readonly string[], id
     .limit(1);
   const [all] = await registry.select({ hosts: count() }).from(siteHosts).where(ne(siteHosts.siteId, id));
   if ((all?.hosts ?? 0) + hosts.length > MAX_SITE_HOSTS) {
-    throw new RegistryError("too_many_hosts", `Sites have at most ${MAX_SITE_HOSTS} hosts together.`);
+    throw new RegistryError("too_many_hosts", `Sites have at most ${MAX_SITE_HOSTS} hosts together.`, null, "hosts");
   }
   if (taken === undefined) return;
-  throw new RegistryError("already_exists", `Another site has the host ${taken.host}.`, taken.siteId);
+  throw new RegistryError("already_exists", `Another site has the host ${taken.host}.`, taken.siteId, "hosts");
 }
 
 function hostWrites(registry: Registry, siteId: string, hosts: readonly string[]): Statement[] {

@@ -22,6 +22,7 @@ export type GatewayErrorCode =
   | "limiter_unavailable"
   | "metrics_unavailable"
   | "pool_exhausted"
+  | "skill_unavailable"
   | "policy_unavailable"
   | "bad_setting";
 
@@ -79,6 +80,12 @@ export const ERRORS: Readonly<Record<GatewayErrorCode, ErrorKind>> = {
   limiter_unavailable: { status: 503, rpcCode: -31503, sentence: "The rate limiter did not answer.", retryAfter: 2 },
   metrics_unavailable: { status: 503, rpcCode: -31503, sentence: "The counters did not answer.", retryAfter: 5 },
   pool_exhausted: { status: 503, rpcCode: -31503, sentence: "Every sandbox is busy.", retryAfter: 2 },
+  skill_unavailable: {
+    status: 503,
+    rpcCode: -31503,
+    sentence: "The files of this skill cannot be served at this moment.",
+    retryAfter: 60,
+  },
   policy_unavailable: {
     status: 503,
     rpcCode: -31503,

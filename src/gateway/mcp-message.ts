@@ -20,6 +20,8 @@ const LOGGED_METHODS: ReadonlySet<string> = new Set([
   "resources/read",
   "resources/templates/list",
   "prompts/list",
+  "skills/list",
+  "skills/get",
   "notifications/initialized",
   "notifications/cancelled",
 ]);
@@ -81,8 +83,11 @@ function respondWith(c: Context<GatewayContext>): (answer: HttpAnswer) => Respon
 
 /** How an error out of the provider is answered; what is not expected is told to the log alone. */
 function describe(error: unknown, log: RequestLog): RpcFailure {
-  const refusal = new GatewayError(error instanceof PoolExhausted ? "pool_exhausted" : "internal");
-  if (refusal.code === "internal") log.crash(error);
+  const refusal =
+    error instanceof GatewayError
+      ? error
+      : new GatewayError(error instanceof PoolExhausted ? "pool_exhausted" : "internal");
+  if (refusal.code === "internal" || refusal.cause !== undefined) log.crash(error);
   log.code = refusal.code;
   return {
     status: refusal.kind.status,

@@ -1,11 +1,15 @@
 import type { Context } from "hono";
+import { withAgentSkills } from "../core/agent-skills/skills-provider.ts";
 import { admit, mayUse, type Policy } from "../core/catalog.ts";
 import type { UnverifiedRecipes } from "../core/discovery/release.ts";
 import type { Message } from "../core/mcp/framing.ts";
+import { concernsResources } from "../core/mcp/methods.ts";
+import type { Provider } from "../core/mcp/provider.ts";
 import { traceParent } from "../core/mcp/trace-context.ts";
 import { type CallReport, createProvider, type ProviderOptions } from "../core/serve.ts";
 import { VERSION } from "../core/version.ts";
 import { attestationsHeader, whyNone } from "./admitted.ts";
+import { findSkills } from "./agent-skills.ts";
 import { confirmClient } from "./auth/authenticate.ts";
 import { rateHeaders, takeCall, takeOriginCall } from "./auth/limit.ts";
 import { type OriginPolicy, type OriginRow, policyOf } from "./auth/policy.ts";
@@ -175,14 +179,27 @@ function keepAdmitted(c: Context<GatewayContext>, policy: Policy): undefined {
   const release = c.get("release");
   const catalog = admit(release, tools === null ? policy : underRules(release, policy, tools), Date.now());
   if (policy.mode !== "off") c.get("answerHeaders").push(["X-Gw-Attestations", attestationsHeader(catalog)]);
-  // An operator who hides all tools from a client does not want it to believe that the origin is broken.
-  if (catalog.skills.length === 0 && catalog.hidden === 0)
-    throw new GatewayError("no_skills", whyNone(catalog, release));
   c.set("catalog", catalog);
 }
 
-/** Answers the client's message with what was admitted. */
-export const serveMcp: Step = (c) => answerJsonRpc(c, createProvider(c.get("catalog"), new Serving(c)));
+/** Answers the client's message with what was admitted. Agent Skills are read only where they make a difference to the answer. */
+export const serveMcp: Step = (c) => {
+  const catalog = c.get("catalog");
+  const message = c.get("message");
+  // An operator who hides all tools from a client does not want it to believe that the origin is broken.
+  const isEmpty = catalog.skills.length === 0 && catalog.hidden === 0;
+  const needsSkills = isEmpty || (message.kind === "request" && concernsResources(message.method));
+  const provider = createProvider(catalog, new Serving(c));
+  return needsSkills ? serveWithSkills(c, provider, isEmpty) : answerJsonRpc(c, provider);
+};
+
+async function serveWithSkills(c: Context<GatewayContext>, provider: Provider, isEmpty: boolean): Promise<Response> {
+  const skills = await findSkills(c);
+  if (isEmpty && (skills === null || skills.folders.length === 0)) {
+    throw new GatewayError("no_skills", whyNone(c.get("catalog"), c.get("release")));
+  }
+  return answerJsonRpc(c, skills === null ? provider : withAgentSkills(provider, skills));
+}
 
 /**
  * What one request's provider is made with. A class, since what closures of a request compile to is lost with every collection of garbage

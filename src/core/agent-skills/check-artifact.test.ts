@@ -123,6 +123,15 @@ describe("an archive", () => {
     expect({ mediaType: zipped.mediaType, codes: codes(zipped) }).toEqual({ mediaType: "application/zip", codes: [] });
   });
 
+  it("of more files than MCP clients take is warned of, and just as many are not", async () => {
+    const files = (count: number) => {
+      const others = Array.from({ length: count - 1 }, (_, index) => [`f/${index}`, utf8("x")] as const);
+      return archiveOf({ "SKILL.md": skillMd(), ...Object.fromEntries(others) });
+    };
+    expect(codes(await checkArchive(await files(512)))).toEqual([]);
+    expect(codes(await checkArchive(await files(513)))).toEqual(["beyond_mcp"]);
+  });
+
   it("that installers drop is warned of", async () => {
     const bytes = wrapGzip(buildTar([{ ...SKILL, name: "./SKILL.md" }]));
     expect(codes(await checkArchive(bytes))).toEqual(["dot_prefix"]);
@@ -131,7 +140,27 @@ describe("an archive", () => {
 
 describe("a SKILL.md", () => {
   it("is served as Markdown", async () => {
-    expect(await check(skillMd())).toEqual({ mediaType: "text/markdown; charset=utf-8", members: null, warnings: [] });
+    const frontmatter = { name: "deploy-via-pr", description: "Open a PR to deploy a config change." };
+    expect(await check(skillMd())).toEqual({
+      mediaType: "text/markdown; charset=utf-8",
+      members: null,
+      frontmatter,
+      warnings: [],
+    });
+  });
+
+  it("has its frontmatter kept as it is, where it names and describes the skill and is not too long to be listed", async () => {
+    const kept = async (head: string) => (await check(utf8(`---\n${head}\n---\n`))).frontmatter;
+    const named = "name: deploy-via-pr\ndescription: Deploys.";
+    expect(await kept(`${named}\nmetadata: {tags: [a, 1.5, true, null], since: 2026-01-02}`)).toEqual({
+      name: "deploy-via-pr",
+      description: "Deploys.",
+      metadata: { tags: ["a", 1.5, true, null], since: "2026-01-02" },
+    });
+    for (const other of ["name: other\ndescription: x", "name: deploy-via-pr", "name: deploy-via-pr\ndescription: 5"]) {
+      expect(await kept(other)).toBeNull();
+    }
+    expect(await kept(`${named}\nlong: ${"x".repeat(16_384)}`)).toBeNull();
   });
 
   it("[skills-R21] that clients drop is warned of", async () => {

@@ -8,9 +8,11 @@ import {
 } from "../archive/archive.ts";
 import { readFrontMatter } from "../front-matter.ts";
 import { decodeExactly, IntegrityError, sha256Hex } from "../integrity.ts";
+import type { JsonObject } from "../json.ts";
 import type { PublicationSkill, PublishedSkill } from "./publication.ts";
 import { PUBLICATION_LIMITS } from "./publication.ts";
 import { PublicationError } from "./publication-error.ts";
+import { EXTENSION_LIMITS, fitsExtension, frontmatterOf } from "./skill-folder.ts";
 
 /** What real clients stumble over though it may be published. */
 export interface PublicationWarning {
@@ -23,6 +25,7 @@ export interface PublicationWarning {
     | "no_description"
     | "description_differs"
     | "extension_differs"
+    | "beyond_mcp"
     | ArchiveQuirk;
   /** One English sentence. */
   readonly message: string;
@@ -30,13 +33,12 @@ export interface PublicationWarning {
 
 /** What the bytes of an artifact say. */
 export interface CheckedArtifact extends Pick<PublishedSkill, "mediaType" | "members"> {
+  readonly frontmatter: JsonObject | null;
   readonly warnings: readonly PublicationWarning[];
 }
 
 const SKILL_FILE = "SKILL.md";
 const BOM = "\ufeff";
-/** SEP-2640 names no skill of more files. */
-const MAX_LISTED_MEMBERS = 512;
 const MEDIA_TYPES = { "tar.gz": "application/gzip", zip: "application/zip" } as const;
 
 const QUIRKS: Readonly<Record<ArchiveQuirk, string>> = {
@@ -67,17 +69,23 @@ export async function checkArtifact(
     );
   }
   if (skill.type === "skill-md") {
-    const warnings = checkSkillFile(skill, decodeText(bytes, field, "is no valid UTF-8"), field);
-    return { mediaType: "text/markdown; charset=utf-8", members: null, warnings };
+    const { warnings, frontmatter } = checkSkillFile(skill, decodeText(bytes, field, "is no valid UTF-8"), field);
+    return { mediaType: "text/markdown; charset=utf-8", members: null, frontmatter, warnings };
   }
   const archive = open(skill, bytes, field, inflater);
   const skillFile = archive.files.find(({ path }) => path === SKILL_FILE)?.bytes ?? new Uint8Array();
   const text = decodeText(skillFile, field, `holds a ${SKILL_FILE} that is no valid UTF-8`);
-  const warnings = [...checkSkillFile(skill, text, field), ...checkExtension(skill, archive, field)];
+  const { warnings: found, frontmatter } = checkSkillFile(skill, text, field);
+  const warnings = [...found, ...checkExtension(skill, archive, field)];
   for (const quirk of archive.quirks) {
     warnings.push({ field, code: quirk, message: `The archive ${QUIRKS[quirk]}; packing it again helps.` });
   }
-  return { mediaType: MEDIA_TYPES[archive.format], members: await listMembers(archive), warnings };
+  const members = await listMembers(archive);
+  if (members === null || !fitsExtension(members)) {
+    const rule = `more than ${EXTENSION_LIMITS.files} files or ${EXTENSION_LIMITS.bytes} bytes, so that MCP clients are not given the skill`;
+    warnings.push({ field, code: "beyond_mcp", message: `The archive holds ${rule}.` });
+  }
+  return { mediaType: MEDIA_TYPES[archive.format], members, frontmatter, warnings };
 }
 
 function open(skill: PublicationSkill, bytes: Uint8Array, field: string, inflater: Inflater): Archive {
@@ -93,7 +101,7 @@ function open(skill: PublicationSkill, bytes: Uint8Array, field: string, inflate
 }
 
 async function listMembers(archive: Archive): Promise<CheckedArtifact["members"]> {
-  if (archive.files.length > MAX_LISTED_MEMBERS) return null;
+  if (archive.files.length > EXTENSION_LIMITS.files) return null;
   return Promise.all(
     archive.files.map(async ({ path, bytes }) => ({ path, sha256: await sha256Hex(bytes), bytes: bytes.length })),
   );
@@ -109,7 +117,11 @@ function decodeText(bytes: Uint8Array, field: string, problem: string): string {
 }
 
 /** Agent Skills `SKILL.md`: frontmatter with the entry's name and a description. Clients drop silently what has none. */
-function checkSkillFile(skill: PublicationSkill, text: string, field: string): PublicationWarning[] {
+function checkSkillFile(
+  skill: PublicationSkill,
+  text: string,
+  field: string,
+): { readonly warnings: PublicationWarning[]; readonly frontmatter: JsonObject | null } {
   const warnings: PublicationWarning[] = [];
   const warn = (code: PublicationWarning["code"], message: string) => warnings.push({ field, code, message });
   if (text.startsWith(BOM))
@@ -117,7 +129,8 @@ function checkSkillFile(skill: PublicationSkill, text: string, field: string): P
   const head = readFrontMatter(text.startsWith(BOM) ? text.slice(1) : text);
   if (head.state === "absent") warn("no_frontmatter", "SKILL.md has no frontmatter, and clients drop the skill.");
   if (head.state === "bad") warn("bad_frontmatter", `The frontmatter of SKILL.md ${head.problem}.`);
-  if (head.state !== "read") return warnings;
+  const frontmatter = frontmatterOf(head, skill.name);
+  if (head.state !== "read") return { warnings, frontmatter };
   const { name, description } = head.fields;
   if (name !== skill.name)
     warn("name_differs", "The frontmatter's `name` is not the entry's, and clients drop the skill.");
@@ -126,7 +139,7 @@ function checkSkillFile(skill: PublicationSkill, text: string, field: string): P
   } else if (words(description) !== words(skill.description)) {
     warn("description_differs", "The frontmatter's `description` is not the entry's.");
   }
-  return warnings;
+  return { warnings, frontmatter };
 }
 
 /** Line breaks and runs of space are the business of the formats. */

@@ -1,4 +1,4 @@
-import { INDEX_SCHEMA } from "../discovery/skills-index.ts";
+import { INDEX_PATH, INDEX_SCHEMA } from "../discovery/skills-index.ts";
 import type { Sha256Hex } from "../integrity.ts";
 import { listingPath, pinnedPath } from "./place.ts";
 import type { PublishedSkill, SiteContent } from "./publication.ts";
@@ -21,6 +21,11 @@ export interface ManifestView {
   readonly hasEntriesAlias: boolean;
   /** Whether these bytes were found to be others than published, several times. */
   readonly isQuarantined: (sha256: Sha256Hex) => boolean;
+}
+
+/** Where the aggregate manifest is, for `base` as in {@link ManifestView}. */
+export function manifestUrl(base: string): string {
+  return `${base}${INDEX_PATH}`;
 }
 
 /** The skills of the aggregate manifest: the site's own, then its listings' in the order of their names; the first of a name counts. */

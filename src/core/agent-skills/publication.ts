@@ -1,5 +1,6 @@
 import type { ArchiveLimitSettings } from "../archive/limits.ts";
 import type { Sha256Hex } from "../integrity.ts";
+import type { JsonObject } from "../json.ts";
 
 /** What a site may hold. A `SKILL.md`, a tool and a snapshot are as large as discovery takes them by default. */
 export const PUBLICATION_LIMITS = {
@@ -104,6 +105,11 @@ export interface PublishedSkill {
   readonly mediaType: string;
   /** Of an archive of at most 512 files; null otherwise. */
   readonly members: readonly { readonly path: string; readonly sha256: Sha256Hex; readonly bytes: number }[] | null;
+  /**
+   * All of its `SKILL.md`'s own; null where there is none, or not one that names the skill and describes it. Versions of before it was kept have
+   * no such member.
+   */
+  readonly frontmatter?: JsonObject | null;
   /** Under which an archive was accepted. */
   readonly limits: ArchiveLimitSettings;
   readonly version: string | null;

@@ -34,6 +34,8 @@ export interface DiscoverOptions {
   readonly loadGas?: number;
   /** Whether recipes whose hash nobody declares are fetched at all. Default: `withhold`. */
   readonly unverifiedRecipes?: UnverifiedRecipes;
+  /** Whether the origin may have no executable line, and its release no skill. Asked where it has none; never rejects. Default: no. */
+  readonly mayLackTools?: () => Promise<boolean>;
   /** Of this origin alone; used again, it spares the origin and the sandbox what did not change. */
   readonly cache?: DiscoveryCache;
   /** Bytes held under their SHA-256: they are not fetched. */
@@ -66,7 +68,8 @@ const NOTHING_SERVED: LastServed = { attestations: [], memories: [] };
  * are read once more, past all caches, and what differs is fetched again, before anything is rejected.
  *
  * @returns plain data; `fetchedAt` is the time at which the discovery began.
- * @throws {DiscoveryError} `discovery_failed` without a usable `llms.txt`, `no_skills` without an executable line in it.
+ * @throws {DiscoveryError} `discovery_failed` without a usable `llms.txt`, `no_skills` without an executable line in it, unless the
+ *   origin may lack them.
  *
  * @example
  * ```ts
@@ -162,7 +165,7 @@ async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
   const { origin, limits, unverifiedRecipes = "withhold" } = options;
   const text = await fetchLlmsTxt(options, downloads);
   const unreadable = firstRejections(rejectionsOfText(text));
-  if (text.skills.length === 0) {
+  if (text.skills.length === 0 && !(await options.mayLackTools?.())) {
     const message = `The file llms.txt lists no executable skill, and ${text.prose.length} that are links for people.`;
     throw new DiscoveryError("no_skills", "no_executable_lines", message, unreadable);
   }

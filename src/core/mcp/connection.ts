@@ -59,6 +59,7 @@ export class Connection {
       serverInfo,
       ...(instructions === undefined ? {} : { instructions }),
       listChanged: true,
+      promisesResources: true,
       tools: [],
       resources: [],
       resourceTemplates: [],

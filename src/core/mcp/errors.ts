@@ -65,3 +65,8 @@ export function errorBody(id: RequestId | null, failure: RpcFailure): JsonObject
   const error = { code: failure.rpcCode, message: failure.message };
   return { jsonrpc: "2.0", id, error: failure.data === undefined ? error : { ...error, data: failure.data } };
 }
+
+/** A client's own words in an error message, cut so that an error stays small. */
+export function excerpt(text: string): string {
+  return text.length > 128 ? `${text.slice(0, 128)}…` : text;
+}

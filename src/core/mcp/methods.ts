@@ -1,12 +1,14 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { capabilitiesOf } from "./capabilities.ts";
 import type { Dialect } from "./eras.ts";
-import { invalidParams, McpError, RPC } from "./errors.ts";
+import { excerpt, invalidParams, McpError, RPC } from "./errors.ts";
 import type { RequestId } from "./framing.ts";
 import { checkParameterHeaders } from "./header-parameters.ts";
 import { paginate } from "./pages.ts";
 import type { CallContext, Era, ListedTool, Provider, ResourceContents } from "./provider.ts";
-import { cacheable, capabilitiesOf, listedTool } from "./results.ts";
+import { cacheable, listedTool } from "./results.ts";
 import { HANDSHAKE_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_VERSIONS } from "./revisions.ts";
+import { getSkill, listSkills } from "./skills.ts";
 
 /** One request on its way through a method. */
 export interface Invocation {
@@ -30,12 +32,29 @@ const SHARED: readonly (readonly [string, Method])[] = [
   ["resources/templates/list", listResourceTemplates],
   ["resources/read", readResource],
   ["prompts/list", listPrompts],
+  ["skills/list", listSkills],
+  ["skills/get", getSkill],
 ];
 
 const METHODS: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
   legacy: new Map([["initialize", initialize], ["ping", () => ({})], ...SHARED]),
   modern: new Map([["server/discover", discover], ...SHARED]),
 };
+
+/** Methods whose answers depend on the resources that there are. */
+const OF_RESOURCES: ReadonlySet<string> = new Set([
+  "initialize",
+  "server/discover",
+  "resources/list",
+  "resources/read",
+  "skills/list",
+  "skills/get",
+]);
+
+/** Whether a provider without its resources would answer the method in another way. */
+export function concernsResources(method: string): boolean {
+  return OF_RESOURCES.has(method);
+}
 
 /** Whether a method asks for what is served, rather than for the server itself. */
 export function asksForContent(method: string): boolean {
@@ -50,7 +69,7 @@ export function asksForContent(method: string): boolean {
 export function invoke(method: string, invocation: Invocation): JsonObject | Promise<JsonObject> {
   const { era } = invocation.dialect;
   const run = METHODS[era].get(method);
-  if (run === undefined) {
+  if (run === undefined || (method.startsWith("skills/") && invocation.provider.skills === undefined)) {
     const message = `Method not found: ${excerpt(method)}`;
     throw new McpError({ status: era === "legacy" ? 200 : 404, rpcCode: RPC.methodNotFound, message });
   }
@@ -58,9 +77,10 @@ export function invoke(method: string, invocation: Invocation): JsonObject | Pro
 }
 
 function initialize({ params, provider }: Invocation): JsonObject {
+  const protocolVersion = agreedVersion(params.protocolVersion);
   return {
-    protocolVersion: agreedVersion(params.protocolVersion),
-    capabilities: capabilitiesOf(provider),
+    protocolVersion,
+    capabilities: capabilitiesOf(provider, { era: "legacy", protocolVersion }),
     serverInfo: { ...provider.serverInfo },
     ...instructions(provider),
   };
@@ -79,7 +99,7 @@ export function agreedVersion(requested: Json = LATEST_HANDSHAKE_VERSION): strin
 function discover({ dialect, provider }: Invocation): JsonObject {
   const result = {
     supportedVersions: MODERN_VERSIONS,
-    capabilities: capabilitiesOf(provider),
+    capabilities: capabilitiesOf(provider, dialect),
     ...instructions(provider),
   };
   return cacheable(dialect.era, provider, result);
@@ -156,9 +176,4 @@ function listPrompts({ params, dialect, provider, pageSize }: Invocation): JsonO
 function contextOf({ id, dialect, signal, progress }: Invocation): CallContext {
   const { era, protocolVersion, clientCapabilities, meta } = dialect;
   return { era, protocolVersion, clientCapabilities, meta, requestId: id, signal, progress };
-}
-
-/** A client's own words in an error message, cut so that an error stays small. */
-function excerpt(text: string): string {
-  return text.length > 128 ? `${text.slice(0, 128)}…` : text;
 }

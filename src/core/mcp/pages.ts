@@ -15,6 +15,7 @@ export interface Page<T> {
  * One page of a complete list in deterministic order. A cursor names the list and the key of the last entry sent, so a list that
  * changes between two pages repeats nothing; if that entry itself is gone, the cursor is invalid and the client starts again.
  *
+ * @param sizeOf what an entry counts for; one that is larger than a page has a page of its own.
  * @throws McpError -32602 for a cursor that is not ours, of another list, or whose entry is gone.
  */
 export function paginate<T>(
@@ -23,6 +24,7 @@ export function paginate<T>(
   keyOf: (entry: T) => string,
   cursor: Json | undefined,
   pageSize: number,
+  sizeOf: (entry: T) => number = () => 1,
 ): Page<T> {
   let start = 0;
   if (cursor !== undefined && cursor !== null) {
@@ -32,9 +34,14 @@ export function paginate<T>(
       throw invalidParams("params.cursor is invalid or the list has changed: list again without a cursor.");
     start = index + 1;
   }
-  const entries = all.slice(start, start + pageSize);
+  let end = start;
+  for (let size = 0; end < all.length; end += 1) {
+    size += sizeOf(all[end] as T);
+    if (size > pageSize && end > start) break;
+  }
+  const entries = all.slice(start, end);
   const last = entries.at(-1);
-  if (last === undefined || start + entries.length >= all.length) return { entries };
+  if (last === undefined || end >= all.length) return { entries };
   return { entries, nextCursor: writeCursor(list, keyOf(last)) };
 }
 

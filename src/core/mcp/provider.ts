@@ -49,6 +49,38 @@ export interface ResourceContents {
   readonly _meta?: JsonObject;
 }
 
+/** A skill as `skills/list` names it (extension `io.modelcontextprotocol/skills`, SEP-2640). */
+export interface SkillEntry {
+  /** Of its `SKILL.md`. */
+  readonly uri: string;
+  /** All of the `SKILL.md`'s own; with `name` and `description`. */
+  readonly frontmatter: JsonObject;
+  /** Every file of the skill, the `SKILL.md` among them. */
+  readonly resources: readonly SkillResource[];
+}
+
+export interface SkillResource {
+  readonly uri: string;
+  /** `sha256:` and 64 hexadecimal digits, of the file's bytes. */
+  readonly digest: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** The Agent Skills of an origin; their files are among the provider's resources. */
+export interface ProvidedSkills {
+  readonly entries: readonly SkillEntry[];
+  /** Where the manifest is that names them; `null` where there is none, or nothing in it. */
+  readonly manifestUrl: string | null;
+  readonly pointer: SkillsPointer;
+}
+
+/**
+ * How the handshake names the manifest under `capabilities.experimental`: `string` is `agentSkillsUrl`, as Agent Skills v0.2.0 has it, `object`
+ * is `agentSkills`, as the schema of MCP has it, `off` is not at all. `null`: as the agreed revision wants it.
+ */
+export type SkillsPointer = "string" | "object" | "off" | null;
+
 /** What one request brings along. */
 export interface CallContext {
   readonly era: Era;
@@ -75,6 +107,10 @@ export interface Provider {
   readonly tools: readonly ListedTool[];
   readonly resources: readonly ListedResource[];
   readonly resourceTemplates: readonly ListedResourceTemplate[];
+  /** Whether the handshake promises resources; by default where there are some. */
+  readonly promisesResources?: boolean;
+  /** Absent where there are no Agent Skills: then their methods do not exist either. */
+  readonly skills?: ProvidedSkills;
   /** How long a client may keep the lists, milliseconds. */
   readonly ttlMs: number;
   /** Called only with the name of a listed tool. Input validation is the provider's. */

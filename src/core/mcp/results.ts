@@ -2,14 +2,6 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Era, ListedTool, Provider } from "./provider.ts";
 import { META_SERVER_INFO } from "./revisions.ts";
 
-const UNCHANGING: JsonObject = { tools: { listChanged: false }, resources: { listChanged: false }, prompts: {} };
-const CHANGING: JsonObject = { tools: { listChanged: true }, resources: { listChanged: true }, prompts: {} };
-
-/** What both `initialize` and `server/discover` promise. Only on a connection that stays can lists be told to have changed. */
-export function capabilitiesOf({ listChanged = false }: Provider): JsonObject {
-  return listChanged ? CHANGING : UNCHANGING;
-}
-
 /** A result as the client's era wants it: modern ones carry `resultType` and say who answered. */
 export function shapeResult(era: Era, provider: Provider, result: JsonObject): JsonObject {
   if (era === "legacy") return result;

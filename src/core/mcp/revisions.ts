@@ -9,6 +9,9 @@ export const HANDSHAKE_VERSIONS: readonly string[] = ["2025-06-18", "2025-11-25"
 
 export const LATEST_HANDSHAKE_VERSION = "2025-11-25";
 
+/** From here on every value under `capabilities.experimental` is an object, and extensions are declared. */
+export const OBJECTS_SINCE = "2025-11-25";
+
 /**
  * What a request without `MCP-Protocol-Version` is taken to speak (2025-06-18 basic/transports). It is served but never
  * agreed on in `initialize`: that would oblige us to accept batches.

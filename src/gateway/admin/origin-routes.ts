@@ -43,6 +43,13 @@ const Pin = z.enum(["off", "warn", "hold"], { error: "must be off, warn or hold"
     "What clients get of code that nobody approved: off, it is served; warn, it is served and flagged; hold, the last approved version stays.",
 });
 
+const AgentSkillsPointer = z
+  .enum(["string", "object", "off"], { error: "must be string, object, off or null" })
+  .openapi({
+    description:
+      "How `initialize` names the manifest of Agent Skills under `capabilities.experimental`: string, `agentSkillsUrl`; object, `agentSkills`; off, not at all. Clients made with the official SDK 1.22.0 to 1.24.0 ask for 2025-06-18 and take objects alone.",
+  });
+
 const ORIGIN_STATUSES = ["pending", "active", "suspended", "revoked"] as const;
 
 const OriginBody = z
@@ -57,6 +64,14 @@ const OriginBody = z
     attestationMode: AttestationMode.nullable().openapi({ description: "null: the gateway's own, ATTESTATION_MODE." }),
     pin: Pin,
     forwardTrace: z.boolean().openapi({ description: "Whether this publisher is told the caller's traceparent." }),
+    agentSkills: z.boolean().openapi({
+      description:
+        "Whether the Agent Skills that this publisher's index.json names are read and served as MCP resources, and the publisher may have no tool at all. A site that the gateway hosts needs no such word.",
+    }),
+    agentSkillsPointer: AgentSkillsPointer.nullable().openapi({
+      description:
+        "null: as the revision of MCP that is agreed on wants it, a string up to 2025-06-18, an object from 2025-11-25 on.",
+    }),
   })
   .openapi("Origin");
 
@@ -78,6 +93,8 @@ const OriginChange = z
     attestationMode: AttestationMode.nullable().optional(),
     pin: Pin.optional(),
     forwardTrace: z.boolean({ error: "must be true or false" }).optional(),
+    agentSkills: z.boolean({ error: "must be true or false" }).optional(),
+    agentSkillsPointer: AgentSkillsPointer.nullable().optional(),
   })
   .openapi("OriginChange");
 

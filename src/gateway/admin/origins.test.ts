@@ -37,6 +37,8 @@ describe("registering", () => {
       attestationMode: null,
       pin: "hold",
       forwardTrace: false,
+      agentSkills: false,
+      agentSkillsPointer: null,
     });
     expect((await call("GET", `/origins/${body.id}`)).body).toEqual(body);
     expect((await call("GET", "/origins")).body).toEqual({ items: [body], nextCursor: null });

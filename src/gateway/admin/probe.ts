@@ -1,6 +1,7 @@
 import { type Evidence, isAbout, type JudgedSkill, type Judgement } from "../../core/attestation/verdict.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { Watcher } from "../durable/origin-hub.ts";
+import { isHosted } from "../publishing/site-fetch.ts";
 import { attestationsOf } from "../registry/attestations.ts";
 import type { Acting, Registry } from "../registry/database.ts";
 import { activateOrigin, recordFailedProbe, recordProbe, requireProbeable } from "../registry/onboarding.ts";
@@ -152,8 +153,9 @@ export async function activateProbed(
   if (reviewed !== null && reviewed !== row.probedAt) {
     throw new Problem("probe_changed", { detail: "probedAt is not the latest probe of this origin.", id });
   }
+  const mayLackTools = row.agentSkills || (await isHosted(c.env, row.origin as CanonicalOrigin));
   if (row.probedAt !== null && Date.now() - row.probedAt <= PROBE_FRESH_MS) {
-    return activateOrigin(registry, acting, id, row.probedAt);
+    return activateOrigin(registry, acting, id, row.probedAt, mayLackTools);
   }
   // What the caller requires of the origin is judged before it is probed for nothing, and once more when it is written: of the row but for
   // the moment of the probe, which is ours.
@@ -172,7 +174,7 @@ export async function activateProbed(
     const now = await getOrigin(registry, id);
     return now.probedAt === probedAt ? { ...now, probedAt: row.probedAt } : now;
   };
-  return activateOrigin(registry, conditionally(c, asRead, show), id, probedAt);
+  return activateOrigin(registry, conditionally(c, asRead, show), id, probedAt, mayLackTools);
 }
 
 const UNJUDGED = { verdict: "unattested" as const, because: [] };

@@ -341,6 +341,8 @@ export function d1PolicyReader(database: D1Database): PolicyReader {
           mode: origins.attestationMode,
           pin: origins.pin,
           forwardTrace: origins.forwardTrace,
+          agentSkills: origins.agentSkills,
+          agentSkillsPointer: origins.agentSkillsPointer,
           policyVersion: origins.policyVersion,
           trustVersion: sql<number>`COALESCE((SELECT MAX(version) FROM trust_state), 0)`,
           grant: clientOrigins.clientId,

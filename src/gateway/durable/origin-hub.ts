@@ -367,6 +367,7 @@ export class OriginHub extends DurableObject<Env> {
         cache: this.#cache,
         held: (sha256) => this.#heldBytes(sha256),
         revoked: this.#trusted.revokedHashes(deciding),
+        mayLackTools: () => this.#trusted.mayLackTools(origin, deciding),
         last: async () => this.#previous()?.release ?? (await this.#trusted.lastPublished(deciding)),
         signal,
         ...(this.#watchers.size === 0 ? {} : { onProgress: (progress) => this.#tell(progress) }),
@@ -483,7 +484,7 @@ export class OriginHub extends DurableObject<Env> {
 async function discoverNow(
   env: Env,
   origin: CanonicalOrigin,
-  own: Pick<DiscoverOptions, "cache" | "held" | "revoked" | "last" | "signal" | "onProgress">,
+  own: Pick<DiscoverOptions, "cache" | "held" | "revoked" | "mayLackTools" | "last" | "signal" | "onProgress">,
 ): Promise<Release> {
   const answer = readSettings(env);
   if (!answer.ok) throw new Error(answer.problems[0].message);

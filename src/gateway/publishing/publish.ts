@@ -104,10 +104,10 @@ async function checkSkill(
   if (entry.sha256 !== null && entry.sha256 !== sha256) {
     throw new PublicationError("digest_differs", `${field}.sha256`, `is not the digest of what lies there, ${sha256}`);
   }
-  const { mediaType, members, warnings } = await checkArtifact(entry, bytes, field, zlibInflater);
+  const { mediaType, members, frontmatter, warnings } = await checkArtifact(entry, bytes, field, zlibInflater);
   const { name, type, description, visibility, limits, version, license, scope } = entry;
   const script = tool === null ? null : { ...tool, bytes: lengths.get(tool.sha256) ?? 0 };
-  const facts = { place, sha256, bytes: bytes.length, mediaType, members };
+  const facts = { place, sha256, bytes: bytes.length, mediaType, members, frontmatter };
   return {
     skill: { name, type, description, visibility, limits, version, license, scope, ...facts, tool: script },
     warnings,

@@ -1,5 +1,5 @@
-import { isOwnHost } from "../../core/origin.ts";
-import type { Env, Settings } from "../env.ts";
+import { type CanonicalOrigin, isOwnHost } from "../../core/origin.ts";
+import { type Env, readSettings, type Settings } from "../env.ts";
 import { answerSite, noSuchSite, type SiteAnswer } from "./answer-site.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { readSite, type SiteName } from "./read-site.ts";
@@ -46,6 +46,23 @@ export async function fetchHostedSite(
         });
   await Promise.all(pending);
   return new Response(answer.body, { status: answer.status, headers: answer.headers });
+}
+
+/** Whether an origin is a site that this gateway hosts, as far as is known while the database does not answer. Never rejects. */
+export async function isHosted(env: Env, origin: CanonicalOrigin): Promise<boolean> {
+  const answer = readSettings(env);
+  return answer.ok && (await siteOfOrigin(env, answer.settings, origin, Date.now())) !== null;
+}
+
+/** The site whose address an origin is; null for the origin of somebody else, or a folder of a site's own host. */
+export async function siteOfOrigin(
+  env: Env,
+  settings: Settings,
+  origin: CanonicalOrigin,
+  now: number,
+): Promise<SiteName | null> {
+  const address = await hostedAddress(env, settings, new URL(`${origin}/`), now);
+  return address?.path === "/" ? address.name : null;
 }
 
 async function hostedAddress(env: Env, settings: Settings, url: URL, now: number): Promise<HostedAddress | null> {

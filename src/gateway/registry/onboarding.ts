@@ -104,6 +104,8 @@ export function requireProbeable(row: OriginRow): void {
 /**
  * Makes an origin active and approves exactly the skill versions of the probe recorded at `probedAt`, but for those that an operator
  * rejected: each becomes the last approved version of its skill.
+ *
+ * @param mayLackTools whether it may have none to approve, since it has Agent Skills.
  * @throws RegistryError `not_found`, `bad_state`, `probe_changed` (another probe was recorded since), `no_skills`, `hash_revoked`.
  */
 export async function activateOrigin(
@@ -111,6 +113,7 @@ export async function activateOrigin(
   acting: Acting,
   id: string,
   probedAt: number,
+  mayLackTools = false,
 ): Promise<OriginRow> {
   const { row, approved } = await mutate(registry, acting, async () => {
     const row = await getOrigin(registry, id);
@@ -124,7 +127,7 @@ export async function activateOrigin(
       );
     }
     const approved = await approvableProbed(registry, id, probedAt);
-    if (approved.length === 0) {
+    if (approved.length === 0 && !mayLackTools) {
       throw new RegistryError("no_skills", "The latest probe found no skill that could be approved.", id);
     }
     await requireNoRevokedHash(registry, approved);

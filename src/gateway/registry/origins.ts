@@ -53,6 +53,8 @@ export function createOrigin(
       attestationMode: null,
       pin: "hold",
       forwardTrace: false,
+      agentSkills: false,
+      agentSkillsPointer: null,
       policyVersion: 1,
     };
     return {
@@ -187,7 +189,9 @@ function step(
 
 /** What an operator may change of an origin; an absent member stays as it is. */
 export type OriginChange = {
-  readonly [Key in "attestationMode" | "pin" | "forwardTrace"]?: OriginRow[Key] | undefined;
+  readonly [Key in "attestationMode" | "pin" | "forwardTrace" | "agentSkills" | "agentSkillsPointer"]?:
+    | OriginRow[Key]
+    | undefined;
 };
 
 /**
@@ -198,7 +202,7 @@ export function updateOrigin(
   registry: Registry,
   acting: Acting,
   id: string,
-  { attestationMode, pin, forwardTrace }: OriginChange,
+  { attestationMode, pin, forwardTrace, agentSkills, agentSkillsPointer }: OriginChange,
 ): Promise<OriginRow> {
   return mutate(registry, acting, async () => {
     const row = await getOrigin(registry, id);
@@ -213,6 +217,8 @@ export function updateOrigin(
       attestationMode: attestationMode === undefined ? row.attestationMode : attestationMode,
       pin: pin ?? row.pin,
       forwardTrace: forwardTrace ?? row.forwardTrace,
+      agentSkills: agentSkills ?? row.agentSkills,
+      agentSkillsPointer: agentSkillsPointer === undefined ? row.agentSkillsPointer : agentSkillsPointer,
     };
     const detail = changed(row, after);
     if (Object.keys(detail).length === 0) return { result: row };

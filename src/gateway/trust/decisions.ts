@@ -1,4 +1,5 @@
 import type { ApprovedVersion, Policy, StoredAttestation } from "../../core/catalog.ts";
+import type { SkillsPointer } from "../../core/mcp/provider.ts";
 import type { TrustInForce } from "../registry/trust.ts";
 
 /** What the operator decided about one origin, apart from its status and grants. Never changed; made anew when its version moved. */
@@ -10,6 +11,9 @@ export interface OriginDecisions {
   readonly pin: Policy["pin"];
   /** Whether the publisher is told the caller's `traceparent`. */
   readonly forwardTrace: boolean;
+  /** Whether the Agent Skills of the publisher's index are served. */
+  readonly agentSkills: boolean;
+  readonly agentSkillsPointer: SkillsPointer;
   /** By `skillKey`; the newest approval first. */
   readonly approved: ReadonlyMap<string, readonly ApprovedVersion[]>;
   /** As in `Policy`. */
@@ -29,6 +33,9 @@ export interface OriginTerms {
   readonly pin: Policy["pin"];
   /** Whether the publisher is told the caller's `traceparent`. */
   readonly forwardTrace: boolean;
+  /** Whether the Agent Skills of the publisher's index are served. */
+  readonly agentSkills: boolean;
+  readonly agentSkillsPointer: SkillsPointer;
   readonly policyVersion: number;
   /** `version` of `trust_state`. */
   readonly trustVersion: number;

@@ -18,7 +18,7 @@ const ROW_BYTES = 200;
  */
 export async function readDecisions(
   registry: Registry,
-  { originId, policyVersion, mode, pin, forwardTrace }: OriginTerms,
+  { originId, policyVersion, mode, pin, forwardTrace, agentSkills, agentSkillsPointer }: OriginTerms,
   origin: CanonicalOrigin,
 ): Promise<OriginDecisions> {
   const [approvals, rejections, entries] = await Promise.all([
@@ -32,6 +32,8 @@ export async function readDecisions(
     mode,
     pin,
     forwardTrace,
+    agentSkills,
+    agentSkillsPointer,
     approved: Map.groupBy(approvals, skillKey),
     rejected: new Set(rejections),
     stored: await readStored(entries),

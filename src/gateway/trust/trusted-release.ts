@@ -9,6 +9,7 @@ import { type PolicyCache, policyOf } from "../auth/policy.ts";
 import { withDeadline } from "../deadline.ts";
 import { type Env, readSettings } from "../env.ts";
 import { describeFailure } from "../log.ts";
+import { isHosted } from "../publishing/site-fetch.ts";
 import { compareWithApproved, readApproved } from "../registry/approved.ts";
 import { openRegistry } from "../registry/database.ts";
 import { publishedAttestations, readPublication } from "../registry/publications.ts";
@@ -63,6 +64,7 @@ export class TrustedRelease {
   /** As far as anybody knows while the database does not answer. */
   #status: OriginTerms["status"] | null = null;
   #revoked: ReadonlySet<Sha256Hex> = new Set();
+  #readsSkills = false;
 
   constructor(env: Env, waitUntil: (work: Promise<unknown>) => void) {
     this.#env = env;
@@ -104,12 +106,22 @@ export class TrustedRelease {
     }
   }
 
+  /**
+   * Whether the origin is worth serving without a tool: a site hosted here has its Agent Skills besides, and of others an operator said that theirs
+   * are read. As far as anybody knows while the database does not answer. Never rejects.
+   */
+  async mayLackTools(origin: CanonicalOrigin, deciding: Deciding): Promise<boolean> {
+    await this.#learn(deciding);
+    return this.#readsSkills || (await isHosted(this.#env, origin));
+  }
+
   async #learn(deciding: Deciding): Promise<void> {
     const decided = await deciding.catch(() => null);
     if (decided === null) return;
     this.#forgetUnlessRestorable(decided);
     this.#status = decided.status;
     this.#revoked = decided.trust.trust.revokedHashes;
+    this.#readsSkills = decided.decisions.agentSkills;
   }
 
   /** Of a revoked origin, and of one that is not pinned to approved code, nothing is ever restored: what it published need not be kept. */

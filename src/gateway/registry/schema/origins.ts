@@ -22,6 +22,10 @@ export const origins = sqliteTable(
       .default("hold"),
     /** Whether this publisher is told the caller's W3C `traceparent`. */
     forwardTrace: integer("forward_trace", { mode: "boolean" }).notNull().default(false),
+    /** Whether the Agent Skills that its index publishes are read and served. A site that this gateway hosts needs no such word. */
+    agentSkills: integer("agent_skills", { mode: "boolean" }).notNull().default(false),
+    /** How the handshake names the manifest of Agent Skills; null: as the agreed revision of MCP wants it. */
+    agentSkillsPointer: text("agent_skills_pointer", { enum: ["string", "object", "off"] }),
     /** Goes up in the batch of every mutation that changes what is served of this origin, so that a reader need not read more. */
     policyVersion: integer("policy_version").notNull().default(1),
   },

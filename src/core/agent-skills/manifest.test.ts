@@ -3,7 +3,14 @@ import { parseLlmsTxt } from "../llmstxt/parse.ts";
 import { content, digest, published } from "./fixture/publications.ts";
 import { isVisibilityMixed, layOut } from "./layout.ts";
 import { renderLlmsTxt } from "./llms-txt.ts";
-import { aggregateSkills, artifactUrl, listingSkills, type ManifestView, renderManifest } from "./manifest.ts";
+import {
+  aggregateSkills,
+  artifactUrl,
+  listingSkills,
+  type ManifestView,
+  manifestUrl,
+  renderManifest,
+} from "./manifest.ts";
 import type { SiteContent } from "./publication.ts";
 
 const ANONYMOUS: ManifestView = {
@@ -182,5 +189,12 @@ describe("llms.txt of a site", () => {
   it("says nothing of what the caller is not shown", () => {
     expect(renderLlmsTxt(SITE, ANONYMOUS)).not.toContain("internal-rotate-secret");
     expect(renderLlmsTxt(SITE, KNOWN)).toContain("internal-rotate-secret");
+  });
+});
+
+describe("the address of the manifest", () => {
+  it("[skills-8.33] is a path where the authority is not known", () => {
+    expect(manifestUrl("https://a.example/s/b")).toBe("https://a.example/s/b/.well-known/agent-skills/index.json");
+    expect(manifestUrl("")).toBe("/.well-known/agent-skills/index.json");
   });
 });

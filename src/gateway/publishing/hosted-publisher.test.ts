@@ -41,7 +41,11 @@ describe("a hosted site is a publisher", () => {
       structuredContent: { answer: 42 },
     });
     const { resources } = await result(await rpc(path, "resources/list", { token }));
-    expect(resources).toHaveLength(1);
+    expect(resources).toMatchObject([
+      { uri: "skill://docs__ask_docs" },
+      { uri: "skill://ask-docs/SKILL.md" },
+      { uri: "skill://secret/SKILL.md" },
+    ]);
     const asked = (await (await fetch(`https://${host}/__seen`)).json()) as Record<string, number>;
     expect(asked["/llms.txt"]).toBeUndefined();
   });

@@ -12,6 +12,9 @@ export type CommandErrorCode =
   | "file_exists"
   | "key_exposed"
   | "unknown_skill"
+  | "tool_refused"
+  | "nothing_served"
+  | "origin_unreachable"
   | "discovery_failed"
   | "no_skills"
   | "no_token"
@@ -37,12 +40,19 @@ const USAGE: ReadonlySet<CommandErrorCode> = new Set([
   "port_taken",
 ]);
 
+/** What a call could not be made for, told apart for scripts: the tool is refused, or its origin cannot be had. */
+const OF_CALLS: ReadonlyMap<CommandErrorCode, 3 | 4> = new Map([
+  ["tool_refused", 3],
+  ["nothing_served", 3],
+  ["origin_unreachable", 4],
+]);
+
 /** An expected failure of a command; `message` is one English sentence for the person at the terminal. */
 export class CommandError extends CodedError<CommandErrorCode> {
   override readonly name = "CommandError";
 
-  /** 2 where the command line is to be changed, 1 where something else is. */
-  get exitCode(): 1 | 2 {
-    return USAGE.has(this.code) ? 2 : 1;
+  /** 2 where the command line is to be changed; 3 and 4 of `call` alone; 1 where something else is to be done. */
+  get exitCode(): 1 | 2 | 3 | 4 {
+    return USAGE.has(this.code) ? 2 : (OF_CALLS.get(this.code) ?? 1);
   }
 }

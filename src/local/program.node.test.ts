@@ -20,6 +20,10 @@ it.each([
   [["lint", "https://10.0.0.1"], "bad_origin"],
   [["lint", "nonsense"], "bad_origin"],
   [["attest", "keygen", "--attester", "ada", "--out", "k"], "usage: --attester must be type:name"],
+  [["https://a.example", "--lock", "x", "--lock", "y"], "option '--lock <file>' is given twice; it has one value"],
+  [["build", "--origin=https://a.example", "--origin", "https://b.example"], "'--origin <origin>' is given twice"],
+  [["attest", "keygen", "--out", "a", "--out", "b", "--attester", "human:ada"], "is given twice"],
+  [["dev", "--port", "0", "--port", "0"], "'--port <n>' is given twice"],
   [[], "Usage: skillgate"],
 ])("ends with 2 and says what is wrong with %j", async (args, sentence) => {
   const ran = await run(args);

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../core/version.ts";
 import { CommandError } from "./command-error.ts";
+import { refuseRepeated } from "./repeated-options.ts";
 import { addServeOptions, type ServeFlags, serveCommand } from "./stdio/command.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
@@ -10,7 +11,7 @@ const NAME = "skillgate";
  * Runs the command line.
  *
  * @param args without the program's own name.
- * @returns the exit code: 0 done, 1 problems found or something failed, 2 the command line is wrong.
+ * @returns the exit code: 0 done, 1 problems found or something failed, 2 the command line is wrong; `call` has 3 and 4 besides.
  */
 export async function runSkillgate(args: readonly string[], terminal: Omit<Terminal, "fail">): Promise<number> {
   let exitCode = 0;
@@ -65,6 +66,7 @@ function createProgram(terminal: Terminal, commands: readonly Command[], first =
       .action((origins: readonly string[], flags: ServeFlags) => serve(program, origins, flags, terminal));
   }
   for (const command of withSubcommands(program)) {
+    refuseRepeated(command);
     command
       .exitOverride()
       .showHelpAfterError(`Run "${fullName(command)} --help" to see what there is.`)

@@ -12,11 +12,6 @@ import type { TrustedReviewers } from "./verdicts.ts";
 export const REVIEWER_HELP =
   "whom to trust: type:name and the public key in base64, or sigstore:identity=issuer|identity; may be repeated";
 
-/** For commander: an option that may be given several times. */
-export function collect(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
-}
-
 export interface ReviewerFlags {
   readonly reviewer: readonly string[];
   readonly reviewers?: string;

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { runSkillgate } from "./program.ts";
+import { showsColors } from "./terminal.ts";
 
 // Whoever reads the results may have read enough of them, as `head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -31,7 +32,7 @@ process.exitCode = await runSkillgate(process.argv.slice(2), {
   now: Date.now,
   input: process.stdin,
   output: process.stdout,
-  isColored: process.stderr.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb",
+  isColored: showsColors(process.stderr, process.env),
   get ending() {
     return endingOfProcess();
   },

@@ -23,6 +23,11 @@ export interface Terminal {
   readonly onHangup?: (listener: () => void) => void;
 }
 
+/** Whether colours are wanted on a stream, and seen as such (https://no-color.org). */
+export function showsColors({ isTTY }: { readonly isTTY?: boolean }, { NO_COLOR, TERM }: Terminal["env"]): boolean {
+  return isTTY === true && (NO_COLOR ?? "") === "" && TERM !== "dumb";
+}
+
 /**
  * Text from somebody else, fit for a terminal: control characters, which could move the cursor or rewrite what is shown,
  * invisible ones and line breaks become escapes.

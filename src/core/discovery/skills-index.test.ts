@@ -69,6 +69,9 @@ describe("what index.json says of a tool", () => {
       index({ name: "same", scope: "a", tool_sha256: 5, tool: null }, { name: "same", scope: "a", tool_sha256: WRONG }),
     );
     expect(names(release)).toEqual(["b__same"]);
+    expect(release.rejected[0]?.message).toBe(
+      "The fields `tool_sha256` of llms.txt and index.json differ. Of this skill index.json has the entries 1, 2, counted from 1.",
+    );
     const odd = await runWith(entry({ tool_sha256: 5, digest: 5, sha256: [] }));
     expect(names(odd)).toEqual(["a__same", "b__same"]);
     expect(odd.rejected).toEqual([]);

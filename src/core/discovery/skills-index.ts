@@ -26,6 +26,8 @@ export interface SkillsIndex {
 
 /** What all entries of one scope and name say; more than one value of a kind is a contradiction. */
 interface IndexClaims {
+  /** Where they stand, counted from 1. */
+  readonly places: number[];
   readonly toolHashes: Set<string>;
   /** The URLs that a `tool` may mean, joined by spaces. */
   readonly toolPlaces: Set<string>;
@@ -91,6 +93,8 @@ const INTERIM = refused(
 );
 
 interface IndexEntry extends SkillId {
+  /** Counted from 1. */
+  readonly place: number;
   readonly tool: string | null;
   readonly toolSha256: string | null;
   readonly recipeHashes: readonly string[];
@@ -100,8 +104,8 @@ function readEntries(skills: readonly Json[]): { entries: readonly IndexEntry[];
   const entries: IndexEntry[] = [];
   let odd = 0;
   let untyped = 0;
-  for (const skill of skills) {
-    const entry = readEntry(skill);
+  for (const [index, skill] of skills.entries()) {
+    const entry = readEntry(skill, index + 1);
     if (entry === null) odd += 1;
     else entries.push(entry);
     if (entry !== null && isJsonObject(skill) && !isKnownType(skill.type)) untyped += 1;
@@ -124,7 +128,7 @@ function isKnownType(type: Json | undefined): boolean {
   return type === undefined || type === null || type === "skill-md" || type === "archive";
 }
 
-function readEntry(entry: Json): IndexEntry | null {
+function readEntry(entry: Json, place: number): IndexEntry | null {
   if (!isJsonObject(entry) || typeof entry.name !== "string") return null;
   const { name, scope = null, type = null, tool, tool_sha256: toolSha256, digest, sha256 } = entry;
   if (scope !== null && typeof scope !== "string") return null;
@@ -134,6 +138,7 @@ function readEntry(entry: Json): IndexEntry | null {
   return {
     name,
     scope,
+    place,
     tool: typeof tool === "string" ? tool : null,
     toolSha256: typeof toolSha256 === "string" ? toolSha256 : null,
     recipeHashes: [
@@ -149,8 +154,14 @@ function gatherClaims(entries: readonly IndexEntry[], origin: CanonicalOrigin): 
   const claims = new Map<string, IndexClaims>();
   for (const entry of entries) {
     const key = keyOf(entry);
-    const known = claims.get(key) ?? { toolHashes: new Set(), toolPlaces: new Set(), recipeHashes: new Set() };
+    const known = claims.get(key) ?? {
+      places: [],
+      toolHashes: new Set(),
+      toolPlaces: new Set(),
+      recipeHashes: new Set(),
+    };
     claims.set(key, known);
+    known.places.push(entry.place);
     if (entry.toolSha256 !== null) known.toolHashes.add(entry.toolSha256);
     if (entry.tool !== null) known.toolPlaces.add(placesOf(entry.tool, origin).join(" "));
     for (const hash of entry.recipeHashes) known.recipeHashes.add(hash);
@@ -196,7 +207,7 @@ export function findToolMismatch(index: SkillsIndex, declared: DeclaredTool): Re
     const recipe = recipeHash(index, id, recipeSha256);
     const tool = othersThan(toolSha256, claims?.toolHashes);
     const recipes = recipe?.ok === false ? (recipe.contradiction?.recipe ?? []) : [];
-    return refusedFor(message, { declared: toolSha256, tool, recipe: recipes });
+    return refusedFor(message + severalEntries(claims), { declared: toolSha256, tool, recipe: recipes });
   };
   for (const hash of claims?.toolHashes ?? []) {
     if (hash !== toolSha256) {
@@ -218,12 +229,13 @@ export function findToolMismatch(index: SkillsIndex, declared: DeclaredTool): Re
  * @returns `null` where nobody declares one.
  */
 export function recipeHash(index: SkillsIndex, id: SkillId, declared: Sha256Hex | null): Checked<Sha256Hex> | null {
-  const hashes = new Set(index.claims.get(keyOf(id))?.recipeHashes);
+  const claims = index.claims.get(keyOf(id));
+  const hashes = new Set(claims?.recipeHashes);
   const [first] = hashes;
   if (first === undefined) return declared === null ? null : passed(declared);
   if (declared === null && hashes.size > 1) {
     const message = "The entries of this recipe in index.json declare several hashes.";
-    return refusedFor(message, { declared: "", tool: [], recipe: othersThan("", hashes) });
+    return refusedFor(message + severalEntries(claims), { declared: "", tool: [], recipe: othersThan("", hashes) });
   }
   if (declared === null) {
     if (isSha256Hex(first)) return passed(first);
@@ -233,7 +245,17 @@ export function recipeHash(index: SkillsIndex, id: SkillId, declared: Sha256Hex 
   hashes.delete(declared);
   if (hashes.size === 0) return passed(declared);
   const message = "The `sha256` of llms.txt and the `digest` or `sha256` of index.json differ for this recipe.";
-  return refusedFor(message, { declared, tool: [], recipe: othersThan(declared, hashes) });
+  return refusedFor(message + severalEntries(claims), { declared, tool: [], recipe: othersThan(declared, hashes) });
+}
+
+const MOST_PLACES = 5;
+
+/** Of an index that has more than one: which they are. */
+function severalEntries({ places }: Pick<IndexClaims, "places"> = { places: [] }): string {
+  if (places.length < 2) return "";
+  const shown = places.slice(0, MOST_PLACES).join(", ");
+  const more = places.length > MOST_PLACES ? ` and ${places.length - MOST_PLACES} more` : "";
+  return ` Of this skill index.json has the entries ${shown}${more}, counted from 1.`;
 }
 
 function refusedFor(message: string, contradiction: Omit<Contradiction, "isLasting">): Refused {

@@ -11,7 +11,8 @@ import type { CanonicalOrigin } from "../../core/origin.ts";
 import { CommandError } from "../command-error.ts";
 import { readAttestationsFile } from "../files.ts";
 import { connectTo, readOrigin } from "../origin-connection.ts";
-import { collect, REVIEWER_HELP, type ReviewerFlags, readTrustedReviewers } from "../reviewer-options.ts";
+import { collect } from "../repeated-options.ts";
+import { REVIEWER_HELP, type ReviewerFlags, readTrustedReviewers } from "../reviewer-options.ts";
 import { type Terminal, table } from "../terminal.ts";
 import { type TrustedReviewers, verdictsUnder } from "../verdicts.ts";
 

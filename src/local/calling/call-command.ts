@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { decodeUtf8 } from "../../core/integrity.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { CommandError } from "../command-error.ts";
 import { createNodeSandbox } from "../node-sandbox.ts";
@@ -19,10 +20,11 @@ export function callCommand(terminal: Terminal): Command {
     .argument("[json]", "the arguments, a JSON object; - reads them from stdin", "{}")
     .addHelpText(
       "after",
-      "\nExit codes: 0 the tool answered, 1 it failed or could not be had, 2 the command line is wrong.",
+      "\nExit codes: 0 the tool answered, 1 it failed or refused its arguments, 2 the command line is wrong or there is no such tool,\n" +
+        "3 the tool is listed and not served, since it does not verify, 4 the site could not be reached or discovered.",
     )
     .action(async (text: string, tool: string, json: string) => {
-      const args = readArguments(json === "-" ? await readInput(terminal) : json);
+      const args = readArguments(json === "-" ? await readInput(terminal) : wellEncoded(json));
       await using opened = await openOrigin(text, terminal);
       const caller = await ToolCaller.open({ opened, sandbox: await createNodeSandbox() });
       try {
@@ -61,5 +63,15 @@ async function readInput({ input }: Pick<Terminal, "input">): Promise<string> {
     }
     chunks.push(bytes);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  try {
+    return decodeUtf8(Buffer.concat(chunks));
+  } catch {
+    throw new CommandError("bad_value", "The arguments are not valid UTF-8.");
+  }
+}
+
+/** Bytes that are no UTF-8 come to us as U+FFFD; whoever means that character can write its escape. */
+function wellEncoded(json: string): string {
+  if (!json.includes("\uFFFD")) return json;
+  throw new CommandError("bad_value", "The arguments are not valid UTF-8, or hold U+FFFD, which is written \\ufffd.");
 }

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const call = (args: readonly string[], input = "") => run(["call", ...args], { cwd: folder, input });
+const call = (args: readonly string[], input: string | Buffer = "") => run(["call", ...args], { cwd: folder, input });
 
 describe("call", () => {
   it("prints the result of a tool, of a folder or of an origin, as JSON alone", async () => {
@@ -54,9 +54,31 @@ describe("call", () => {
     expect(JSON.parse(odd.stdout)).toBe("\u009b2J\u202e\u{e0001}");
     publisher.put("/llms.txt", new Response("gone", { status: 404 }));
     expect(await call([publisher.origin, "sum"])).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("discovery_failed"),
+      code: 4,
+      stdout: "",
+      stderr: expect.stringContaining("origin_unreachable"),
     });
+  });
+
+  it("ends with 3 where the tool is refused, 4 where nobody answers, 2 for what is not UTF-8", async () => {
+    await using site = await startLoopbackPublisher();
+    const { publisher } = site;
+    const spoilt = { name: "spoilt", metadata: { tool_sha256: "0".repeat(64) } };
+    await publisher.skill(spoilt);
+    const nothing = await call([publisher.origin, "other"]);
+    expect(nothing).toMatchObject({ code: 3, stderr: expect.stringContaining("nothing_served") });
+    await publisher.skill({ name: "sum" });
+    const refused = await call([publisher.origin, "spoilt"]);
+    expect(refused).toMatchObject({
+      code: 3,
+      stdout: "",
+      stderr: expect.stringContaining("tool_refused: The tool spoilt is not served: hash_mismatch"),
+    });
+    expect((await call([publisher.origin, "other"])).code).toBe(2);
+    expect(await call(["http://127.0.0.1:1", "sum"])).toMatchObject({ code: 4, stdout: "" });
+    expect((await call([publisher.origin, "sum", '{"a":"\uFFFD"}'])).stderr).toContain("not valid UTF-8");
+    const piped = await call([publisher.origin, "sum", "-"], Buffer.from('{"a":"\xff"}', "latin1"));
+    expect(piped).toMatchObject({ code: 2, stderr: expect.stringContaining("not valid UTF-8") });
   });
 
   it("ends with 2 where the command line is wrong", async () => {
@@ -70,7 +92,6 @@ describe("call", () => {
       [[origin, "sum", "-"], "bad_value", "nonsense"],
       [[origin, "sum", "-"], "1048576 bytes, the limit", " ".repeat(1024 * 1024 + 1)],
       [[origin, "sun", "{}"], "There is no tool sun; there is sum."],
-      [[origin, "bad", "{}"], "The tool bad is not served: hash_mismatch"],
       [["absent", "sum"], "bad_origin"],
       [[origin], "missing required argument 'tool'"],
     ];

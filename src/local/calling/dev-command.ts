@@ -9,8 +9,10 @@ import { readPort } from "../serve/port-option.ts";
 import { openSite, type SiteFiles } from "../serve/site-files.ts";
 import { serveSite } from "../serve/site-server.ts";
 import { watchSite } from "../serve/watch.ts";
-import { buildSite, writeSite } from "../site/build.ts";
+import { shellCommand } from "../shell-command.ts";
+import { buildSite } from "../site/build.ts";
 import { reportBuild } from "../site/build-command.ts";
+import { writeSite } from "../site/write-site.ts";
 import { printable, type Terminal } from "../terminal.ts";
 import { callByLines } from "./dev-session.ts";
 import { ToolCaller } from "./tool-caller.ts";
@@ -38,7 +40,7 @@ export function devCommand(terminal: Terminal): Command {
     .action(async (folder: string, flags: Partial<DevFlags>) => {
       const site = await openSite(folder, terminal);
       const sandbox = await createNodeSandbox();
-      let written = await rebuild(site, sandbox, terminal);
+      let written = await rebuild(site, sandbox, terminal, true);
       const port = flags.port ?? DEFAULT_PORT;
       await using server = await serveSite({ site, port, orAnother: flags.port === undefined });
       await using connection = connectTo(server.origin);
@@ -61,7 +63,7 @@ export function devCommand(terminal: Terminal): Command {
         const isOwn = paths.every((path) => written.has(path));
         if (!isOwn) interjecting.report(printable(`changed: ${shortened(paths)}`));
         try {
-          written = await rebuild(site, sandbox, interjecting);
+          written = await rebuild(site, sandbox, interjecting, false);
         } catch (error) {
           // A folder that cannot be written to may be writable at the next change.
           if (!(error instanceof CommandError)) throw error;
@@ -84,16 +86,22 @@ At the prompt, type a tool's name to be asked for its arguments, or its name and
 Without a terminal each line of stdin is one such answer: results are on stdout, everything else on stderr.`;
 
 /**
- * What can be built is written, whatever else is wrong: one broken skill harms only itself.
+ * What can be built is written, whatever else is wrong: one broken skill harms only itself. What is not there may be on its way from an editor
+ * or another branch.
  *
+ * @param isFirst whether an `llms.txt` is made where there is none.
  * @returns the paths that were written.
  */
 async function rebuild(
   site: SiteFiles,
   sandbox: Sandbox,
   terminal: Pick<Terminal, "report">,
+  isFirst: boolean,
 ): Promise<ReadonlySet<string>> {
-  const build = await buildSite({ site, origin: null, attestations: [], sandbox, now: Date.now });
+  const build = await buildSite({
+    ...{ site, origin: null, attestations: [], sandbox, now: Date.now },
+    ...{ isAtWork: true, makesLlmsTxt: isFirst },
+  });
   reportBuild(build, terminal);
   await writeSite(site, build.changed);
   for (const { path } of build.changed) terminal.report(printable(`wrote ${path}`));
@@ -118,7 +126,7 @@ export function addingLine(folder: string, origin: string): string {
     basename(folder)
       .replace(/[^A-Za-z0-9_-]+/g, "-")
       .replace(/^-+/, "") || "site";
-  return `claude mcp add ${name} -- npx -y skillgate ${origin}`;
+  return shellCommand("claude", "mcp", "add", name, "--", "npx", "-y", "skillgate", origin);
 }
 
 function shortened(paths: readonly string[]): string {

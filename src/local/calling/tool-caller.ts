@@ -49,20 +49,23 @@ export class ToolCaller {
     return this.#runtime.refresh();
   }
 
-  /** @throws {CommandError} `discovery_failed`, `no_skills`. */
+  /** @throws {CommandError} `origin_unreachable`, `nothing_served`. */
   async tools(): Promise<readonly ListedTool[]> {
     return (await this.#provide()).tools;
   }
 
-  /** @throws {CommandError} as {@link tools}; `unknown_skill` for a name that is not listed. */
+  /** @throws {CommandError} as {@link tools}; `tool_refused` for one that its publisher lists; `unknown_skill` for one that nobody does. */
   async tool(name: string): Promise<ListedTool> {
-    const tools = await this.tools();
+    let tools: readonly ListedTool[];
+    try {
+      tools = await this.tools();
+    } catch (error) {
+      throw this.#refusal(name) ?? error;
+    }
     const tool = tools.find((each) => each.name === name);
     if (tool !== undefined) return tool;
     const known = tools.map((each) => each.name).join(", ");
-    const missing = this.#runtime.missing(name);
-    if (missing === null) throw new CommandError("unknown_skill", `There is no tool ${name}; there is ${known}.`);
-    throw new CommandError("unknown_skill", `The tool ${name} is not served: ${missing.code}: ${missing.message}`);
+    throw this.#refusal(name) ?? new CommandError("unknown_skill", `There is no tool ${name}; there is ${known}.`);
   }
 
   /** @throws {CommandError} as {@link tool}. */
@@ -80,8 +83,14 @@ export class ToolCaller {
       return await this.#runtime.provide();
     } catch (error) {
       if (!(error instanceof OriginsUnavailable)) throw error;
-      throw new CommandError(error.code === "no_skills" ? "no_skills" : "discovery_failed", error.message);
+      throw new CommandError(error.code === "no_skills" ? "nothing_served" : "origin_unreachable", error.message);
     }
+  }
+
+  #refusal(name: string): CommandError | null {
+    const missing = this.status?.state === "discovered" ? this.#runtime.missing(name) : null;
+    if (missing === null) return null;
+    return new CommandError("tool_refused", `The tool ${name} is not served: ${missing.code}: ${missing.message}`);
   }
 }
 

@@ -1,7 +1,8 @@
 import { Command, Option } from "commander";
 import { DEFAULT_DISCOVERY_LIMITS } from "../../core/limits.ts";
 import { createNodeSandbox } from "../node-sandbox.ts";
-import { collect, REVIEWER_HELP, readTrustedReviewers } from "../reviewer-options.ts";
+import { collect } from "../repeated-options.ts";
+import { REVIEWER_HELP, readTrustedReviewers } from "../reviewer-options.ts";
 import { openOrigin } from "../serve/origin-or-folder.ts";
 import type { Terminal } from "../terminal.ts";
 import type { AttestationMode } from "./attestations.ts";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { link, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { link, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../files.ts";
 
@@ -27,6 +28,7 @@ export async function exclusively<T>(path: string, work: (isOurs: IsOurs) => Pro
   const isOurs = async () => (await textOf(lock)) === owner;
   await acquire(lock, owner);
   try {
+    await removeLeftovers(lock);
     return await work(isOurs);
   } finally {
     if (await isOurs()) await rm(lock, { force: true });
@@ -64,6 +66,17 @@ async function create(lock: string, owner: string): Promise<boolean> {
     throw error;
   } finally {
     await rm(written, { force: true });
+  }
+}
+
+/** What processes left beside the lock that were killed while they took it, or took one away. */
+async function removeLeftovers(lock: string): Promise<void> {
+  const [folder, name] = [dirname(lock), basename(lock)];
+  for (const entry of await readdir(folder)) {
+    if (!entry.startsWith(`${name}.`)) continue;
+    const path = join(folder, entry);
+    const pid = OURS.exec((await textOf(path)) ?? "")?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(path, { force: true });
   }
 }
 

@@ -78,6 +78,31 @@ describe("a lock file", () => {
     expect(readLock(content)).toContain(why);
   });
 
+  it("is none when it is cut off anywhere, and when anything in it is of another type", () => {
+    const whole = text({
+      [ORIGIN]: [PIN],
+      "https://other.example": [{ ...PIN, scope: "kb", recipe_sha256: "b".repeat(64) }],
+    });
+    expect(readLock(whole)).toBeInstanceOf(Map);
+    for (let length = 0; length < whole.length; length++) {
+      expect(readLock(whole.slice(0, length)), `${length}`).toBeTypeOf("string");
+    }
+    const spoil = (node: unknown, put: (value: unknown) => void): void => {
+      for (const wrong of [true, 7, -1.5, [[]], { a: {} }, "?"]) {
+        const isFree = node === null || (typeof node === "string" && !/^[0-9a-f]{64}$|^20/.test(node));
+        if (wrong === "?" && isFree) continue;
+        put(wrong);
+        expect(readLock(JSON.stringify(document)), JSON.stringify(document)).toBeTypeOf("string");
+      }
+      put(node);
+      if (typeof node !== "object" || node === null) return;
+      const fields = node as Record<string, unknown>;
+      for (const key of Object.keys(fields)) spoil(fields[key], (value) => (fields[key] = value));
+    };
+    let document = JSON.parse(whole) as unknown;
+    spoil(document, (value) => (document = value));
+  });
+
   it("may say a word twice where it is no key", () => {
     const twice = text({ [ORIGIN]: [PIN, { ...PIN, name: "name" }, { ...PIN, name: '{"a":1,"a":' }] });
     expect(readLock(twice)).toBeInstanceOf(Map);

@@ -224,17 +224,6 @@ it("keeps new skills out where the file's folder is gone, and serves what was pi
   folder = await mkdtemp(join(tmpdir(), "skillgate-lock-"));
 });
 
-// Whoever is root may write everywhere.
-describe.skipIf(process.getuid?.() === 0)("a folder that cannot be written", () => {
-  it("keeps new skills out, says why, and serves what is pinned", async () => {
-    await served(await site({ sum: undefined }));
-    await chmod(folder, 0o555);
-    const { tools, refused } = await served(await site({ sum: undefined, more: undefined }));
-    expect(tools).toEqual(["sum"]);
-    expect(refused).toMatchObject([{ name: "more", code: "pin_not_kept", message: expect.stringContaining("EACCES") }]);
-  });
-});
-
 describe("processes at once", () => {
   const skill = (name: string): CatalogSkill =>
     ({

@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { readdir, readFile, realpath, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import type { CatalogSkill } from "../../core/catalog.ts";
 import type { Rejection } from "../../core/discovery/release.ts";
 import { decodeUtf8 } from "../../core/integrity.ts";
@@ -8,7 +7,7 @@ import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { CheckPins, PinRefusal } from "../../core/runtime/origin-runtime.ts";
 import { toPublicName } from "../../core/skill.ts";
 import { CommandError } from "../command-error.ts";
-import { errorCode } from "../files.ts";
+import { errorCode, replaceFile } from "../files.ts";
 import { exclusively, type IsOurs } from "./exclusively.ts";
 import { MAX_LOCK_BYTES, type Pin, type Pins, pinKey, readLock, writeLock } from "./lock-file.ts";
 
@@ -25,6 +24,9 @@ export interface PinFileOptions {
   /** Told of what was pinned. */
   onPinned(message: string): void;
 }
+
+/** The name of a file that was not finished, behind that of the lock file. */
+const PARTIAL = /^\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.partial$/;
 
 /** What is to be done about one look at an origin. */
 interface Comparison {
@@ -96,12 +98,25 @@ export class PinFile {
     const base = merged(this.#known, read ?? new Map());
     const { refusals, pins } = this.#compare(origin, skills, base, isUpdate);
     const next = merged(base, new Map([[origin, new Map(pins.map((pin) => [pinKey(pin), pin]))]]));
-    await writeWhole(this.#path, writeLock(next), isOurs);
+    await this.#removePartials();
+    await replaceFile(this.#path, writeLock(next), async () => {
+      if (!(await isOurs())) throw new Error("Another process took its lock away.");
+    });
     this.#known = next;
     for (const pin of pins) {
       this.#options.onPinned(pinnedMessage(origin, pin, base.get(origin)?.get(pinKey(pin))));
     }
     return refusals;
+  }
+
+  /** What another process left beside the file when it was killed: while this one has the lock, nobody else is writing. */
+  async #removePartials(): Promise<void> {
+    const [folder, name] = [dirname(this.#path), basename(this.#path)];
+    for (const entry of await readdir(folder)) {
+      if (entry.startsWith(`${name}.`) && PARTIAL.test(entry.slice(name.length))) {
+        await rm(join(folder, entry), { force: true });
+      }
+    }
   }
 
   #compare(origin: CanonicalOrigin, skills: readonly Pin[], pins: Pins, isUpdate: boolean): Comparison {
@@ -196,23 +211,4 @@ async function checkFolder(file: string, path: string): Promise<void> {
   const found = await stat(folder).catch(() => null);
   if (found?.isDirectory()) return;
   throw new CommandError("bad_file", `The lock file ${file} cannot be made: ${folder} is not a folder.`);
-}
-
-/** Through a file beside it, on disk before it takes its place. */
-async function writeWhole(path: string, text: string, isOurs: IsOurs): Promise<void> {
-  const partial = `${path}.${randomUUID()}.partial`;
-  try {
-    const mode = (await stat(path).catch(() => null))?.mode ?? 0o644;
-    const handle = await open(partial, "wx", mode & 0o777);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    if (!(await isOurs())) throw new Error("Another process took its lock away.");
-    await rename(partial, path);
-  } finally {
-    await rm(partial, { force: true });
-  }
 }

@@ -147,7 +147,7 @@ describe("[10.2-serve] nothing hidden and nothing outside is served", () => {
       ["/llms.txt::$DATA", "/C:/secret.txt", "//secret.txt", "/skills//hello/tool.js"],
       [400],
     ],
-    ["what is no path", ["*", `http://127.0.0.1/llms.txt`, `/${"a".repeat(3_000)}`], [400]],
+    ["what is no path", ["*", "llms.txt", `/${"a".repeat(3_000)}`], [400]],
   ])("%s", async (_what, paths, statuses) => {
     for (const path of paths) {
       const { status, body } = await ask(path);
@@ -167,6 +167,27 @@ describe("[10.2-serve] nothing hidden and nothing outside is served", () => {
       expect(await ask("/llms.txt", { headers: { Host: host } }), host).toMatchObject({ status: 421 });
     }
     expect((await ask("/llms.txt", { headers: { Host: `LocalHost:${port}` } })).status).toBe(200);
+  });
+
+  it("targets with a host of their own, unless it is this one", async () => {
+    for (const host of [`127.0.0.1:${port}`, `LOCALHOST:${port}`]) {
+      expect(await ask(`http://${host}/llms.txt?x`), host).toMatchObject({ status: 200, body: "# Größe\r\n" });
+      expect((await ask(`HTTP://${host}`)).body).toBe("<p>home");
+      expect((await ask(`http://${host}/..%2fsecret.txt`)).status).toBe(404);
+    }
+    for (const target of [
+      "http://evil.example/llms.txt",
+      `http://user@127.0.0.1:${port}/llms.txt`,
+      "http://127.0.0.1/llms.txt",
+      `https://127.0.0.1:${port}/llms.txt`,
+    ]) {
+      expect(await ask(target), target).toMatchObject({ status: 421, body: expect.stringContaining("wrong_host") });
+    }
+  });
+
+  it("links that lead to themselves", async () => {
+    await symlink("loop.txt", join(folder, "loop.txt"));
+    expect(await ask("/loop.txt")).toMatchObject({ status: 404, body: expect.stringContaining("not_found") });
   });
 
   it("two hosts, or none", async () => {

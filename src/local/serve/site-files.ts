@@ -61,6 +61,7 @@ async function readInside(root: string, segments: readonly string[]): Promise<Si
     return { ok: true, bytes: await handle.readFile(), file };
   } catch (error) {
     const code = errorCode(error);
+    if (code === "ELOOP") return fail("absent", "is a link that leads to itself");
     const isAbsent = code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG" || code === "EISDIR";
     return isAbsent ? fail("absent", "is not there") : fail("unreadable", `cannot be read (${code})`);
   } finally {
@@ -80,7 +81,7 @@ async function leadsTo(handle: FileHandle, file: string): Promise<boolean> {
 }
 
 /** Where a path ends that links may have bent: below the root, through no hidden name. */
-function isInside(root: string, file: string): boolean {
+export function isInside(root: string, file: string): boolean {
   const path = relative(root, file);
   return (
     path !== "" &&

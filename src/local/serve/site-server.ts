@@ -86,13 +86,14 @@ async function answer(site: SiteFiles, request: IncomingMessage, response: Serve
     const type = { "Content-Type": contentTypeOf(".json"), "Content-Length": Buffer.byteLength(body) };
     response.writeHead(status, { ...type, ...headers }).end(request.method === "HEAD" ? undefined : body);
   };
-  if (!isOwnHost(request)) {
+  const target = targetPath(request);
+  if (!isOwnHost(request) || target === null) {
     return refuse(421, "wrong_host", `This server answers only as ${OWN_NAMES.join(" and ")}, with its port.`);
   }
   if (request.method !== "GET" && request.method !== "HEAD") {
     return refuse(405, "method_not_allowed", "A static site answers GET and HEAD alone.", { Allow: "GET, HEAD" });
   }
-  const path = readSitePath(request.url ?? "");
+  const path = readSitePath(target);
   if ("refused" in path) {
     return path.refused === "malformed"
       ? refuse(400, "bad_path", "The path cannot be that of a file of a site.")
@@ -116,11 +117,21 @@ async function answer(site: SiteFiles, request: IncomingMessage, response: Serve
 
 function isOwnHost({ headersDistinct, socket }: IncomingMessage): boolean {
   const hosts = headersDistinct.host ?? [];
-  const port = socket.localPort;
-  return (
-    hosts.length === 1 &&
-    OWN_NAMES.some((name) => hosts[0]?.toLowerCase() === `${name}:${port}` || (port === 80 && hosts[0] === name))
-  );
+  return hosts.length === 1 && isOwnName(hosts[0] ?? "", socket.localPort);
+}
+
+function isOwnName(host: string, port: number | undefined): boolean {
+  const lower = host.toLowerCase();
+  return OWN_NAMES.some((name) => lower === `${name}:${port}` || (port === 80 && lower === name));
+}
+
+/** What is asked for, where the target names a host too, as every server must take it (RFC 9112 §3.2.2); `null`: another one's. */
+function targetPath({ url = "", socket }: IncomingMessage): string | null {
+  const absolute = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)(.*)$/is.exec(url);
+  if (absolute === null) return url;
+  const [, scheme = "", host = "", path = ""] = absolute;
+  if (scheme.toLowerCase() !== "http" || !isOwnName(host, socket.localPort)) return null;
+  return path.startsWith("/") ? path : `/${path}`;
 }
 
 /** If-None-Match compares weakly (RFC 9110 §13.1.2). */

@@ -3,10 +3,13 @@ import type { Json } from "../../core/json.ts";
 import { readAttestationsFile } from "../files.ts";
 import { createNodeSandbox } from "../node-sandbox.ts";
 import { readOrigin } from "../origin-connection.ts";
-import { collect } from "../reviewer-options.ts";
+import { collect } from "../repeated-options.ts";
 import { openSite, type SiteFiles } from "../serve/site-files.ts";
+import { shellCommand } from "../shell-command.ts";
 import { printable, type Terminal } from "../terminal.ts";
-import { buildSite, type SiteBuild, writeSite } from "./build.ts";
+import { buildSite } from "./build.ts";
+import type { SiteBuild } from "./site-draft.ts";
+import { writeSite } from "./write-site.ts";
 
 interface BuildFlags {
   readonly check?: true;
@@ -30,7 +33,7 @@ export function buildCommand(terminal: Terminal): Command {
       for (const file of flags.attestations) attestations.push(...(await readAttestationsFile(file, terminal)));
       const sandbox = await createNodeSandbox();
       const build = await buildSite({ site, origin, attestations, sandbox, now: terminal.now });
-      if (flags.check) reportDrift(build, terminal);
+      if (flags.check) reportDrift(folder, build, terminal);
       else await writeOrRefuse(site, build, terminal);
     });
 }
@@ -53,12 +56,13 @@ async function writeOrRefuse(site: SiteFiles, build: SiteBuild, terminal: Termin
   if (build.changed.length === 0) terminal.report(`Everything is current: ${counted(build)}.`);
 }
 
-function reportDrift(build: SiteBuild, terminal: Terminal): void {
+function reportDrift(folder: string, build: SiteBuild, terminal: Terminal): void {
   reportBuild(build, terminal);
   for (const { path, reasons } of build.changed) {
     for (const reason of reasons) terminal.print(printable(`${path}: ${reason}`));
   }
-  if (build.changed.length > 0) terminal.report('Run "skillgate build" and commit what it writes.');
+  const command = shellCommand("skillgate", "build", ...(folder === "." ? [] : [folder]));
+  if (build.changed.length > 0) terminal.report(printable(`Run ${command} and commit what it writes.`));
   if (build.changed.length > 0 || build.failures.length > 0) terminal.fail();
   else terminal.report(`Everything is current: ${counted(build)}.`);
 }

@@ -1,5 +1,4 @@
-import { mkdir, realpath } from "node:fs/promises";
-import { basename, dirname, join, sep } from "node:path";
+import { basename } from "node:path";
 import { readAttestations } from "../../core/attestation/read.ts";
 import { ATTESTATIONS_PATH } from "../../core/discovery/attestations.ts";
 import { INDEX_PATH } from "../../core/discovery/skills-index.ts";
@@ -7,28 +6,15 @@ import type { Json } from "../../core/json.ts";
 import { DEFAULT_DISCOVERY_LIMITS } from "../../core/limits.ts";
 import { type CanonicalOrigin, parseOrigin } from "../../core/origin.ts";
 import type { Sandbox } from "../../core/sandbox/sandbox.ts";
-import { CommandError } from "../command-error.ts";
-import { errorCode, writeWhole } from "../files.ts";
 import type { Finding } from "../lint/finding.ts";
 import { lintOrigin } from "../lint/lint.ts";
 import type { SiteFiles } from "../serve/site-files.ts";
 import { mergeAttestations, readAttestationsFile } from "./attestations-file.ts";
 import { writeIndex } from "./index-file.ts";
 import { LlmsTxtLines } from "./llms-txt-lines.ts";
-import { type DraftedFile, SiteDraft, type SiteFailure } from "./site-draft.ts";
+import { type SiteBuild, SiteDraft } from "./site-draft.ts";
 import { type ListedSkill, writeSkillLines } from "./skill-lines.ts";
 import { buildSnapshots } from "./snapshots.ts";
-
-/** What building a site comes to. Nothing is written yet. */
-export interface SiteBuild {
-  /** Files that are not what they must be; in the order in which they are to be written. */
-  readonly changed: readonly DraftedFile[];
-  /** What a gateway would leave out, and what cannot be built. */
-  readonly failures: readonly SiteFailure[];
-  /** What the author should know, a sentence each. */
-  readonly notes: readonly string[];
-  readonly skills: readonly ListedSkill[];
-}
 
 export interface BuildOptions {
   readonly site: SiteFiles;
@@ -37,6 +23,13 @@ export interface BuildOptions {
   /** Entries that reviewers sent. */
   readonly attestations: readonly Json[];
   readonly sandbox: Sandbox;
+  /**
+   * Whether what is not there may be back in a moment, since somebody is at work on the site: then nothing of its author's goes for that.
+   * Default: no.
+   */
+  readonly isAtWork?: boolean;
+  /** Whether an `llms.txt` that is not there is made. Default: yes. */
+  readonly makesLlmsTxt?: boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -49,18 +42,23 @@ const NOWHERE = "https://site.example" as CanonicalOrigin;
  * sandbox, so that what does not load is known before it is published. The same files give the same bytes.
  */
 export async function buildSite(options: BuildOptions): Promise<SiteBuild> {
-  const { site, sandbox, now } = options;
+  const { site, sandbox, now, isAtWork = false, makesLlmsTxt = true } = options;
   const origin =
     options.origin ?? (await attestedOrigin(new SiteDraft(site, NOWHERE), options.attestations)) ?? NOWHERE;
   const draft = new SiteDraft(site, origin);
   const present = await draft.readText("llms.txt");
+  // An editor may have emptied it before it writes.
+  if (!makesLlmsTxt && (present ?? "").trim() === "" && draft.failures.length === 0) {
+    draft.fail("llms.txt", "absent", "The file llms.txt is empty or not there: nothing is written until it is.");
+    return draft.built([]);
+  }
   const text = new LlmsTxtLines(present ?? `# ${basename(site.folder)}\n`);
   let skills: readonly ListedSkill[] = [];
   if (!draft.failures.some(({ file }) => file === "llms.txt")) {
     await buildSnapshots(draft, text);
     skills = await writeSkillLines(draft, text);
     await draft.write("llms.txt", text.toString(), present === null ? ["is missing"] : text.reasons);
-    await writeIndex(draft, skills);
+    await writeIndex(draft, skills, isAtWork);
   }
   await mergeAttestations(draft, options.attestations);
 
@@ -81,24 +79,7 @@ export async function buildSite(options: BuildOptions): Promise<SiteBuild> {
       draft.fail(file, finding.code, finding.message + hint);
     }
   }
-  const { changed, failures, notes } = draft;
-  return { changed, failures, notes, skills };
-}
-
-/** Writes each file whole or not at all. @throws {CommandError} `bad_file`. */
-export async function writeSite({ folder }: SiteFiles, changed: readonly DraftedFile[]): Promise<void> {
-  for (const { path, bytes } of changed) {
-    const parent = dirname(join(folder, path));
-    try {
-      await mkdir(parent, { recursive: true });
-    } catch (error) {
-      throw new CommandError("bad_file", `The folder of ${path} cannot be made (${errorCode(error)}).`);
-    }
-    if (!`${await realpath(parent)}${sep}`.startsWith(folder + sep)) {
-      throw new CommandError("bad_file", `The folder of ${path} is a link that leaves the site.`);
-    }
-    await writeWhole(path, bytes, { cwd: folder });
-  }
+  return draft.built(skills);
 }
 
 async function attestedOrigin(draft: SiteDraft, added: readonly Json[]): Promise<CanonicalOrigin | null> {

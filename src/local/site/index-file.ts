@@ -9,39 +9,46 @@ const PATH = INDEX_PATH.slice(1);
 /**
  * Writes `index.json`: an entry for every listed skill that has a recipe, in document order. Fields that others put there
  * stay, and so do entries of theirs as long as what they are about is there.
+ *
+ * @param keepsAbsent whether they stay though it is not, because it may be back in a moment.
  */
-export async function writeIndex(draft: SiteDraft, skills: readonly ListedSkill[]): Promise<void> {
+export async function writeIndex(
+  draft: SiteDraft,
+  skills: readonly ListedSkill[],
+  keepsAbsent: boolean,
+): Promise<void> {
   const text = await draft.readText(PATH);
   const present = text === null ? { $schema: INDEX_SCHEMA, skills: [] } : readIndexFile(draft, text);
   if (present === null) return;
   const { skills: entries, ...others } = present;
-  const left = new Map(
-    entries.map((entry, position) => [isJsonObject(entry) ? keyOf(entry) : String(position), entry]),
-  );
+  const left = new Set(entries);
   const reasons: string[] = [];
-  const written: JsonObject[] = [];
+  const written: Json[] = [];
   for (const skill of skills) {
     const { recipe } = skill;
-    const key = keyOf({ scope: skill.scope, name: skill.name });
-    const before = left.get(key);
-    left.delete(key);
     if (recipe === null) continue;
+    const key = keyOf({ scope: skill.scope, name: skill.name });
+    const own = [...left].filter((entry): entry is JsonObject => isJsonObject(entry) && keyOf(entry) === key);
+    for (const entry of own) left.delete(entry);
+    // What several say, the first says; what only a later one says is not lost.
+    const before = own.length > 1 ? Object.assign({}, ...own.toReversed()) : own[0];
+    if (own.length > 1) reasons.push(`${skill.name}: its entries ${placesOf(own, entries)} become one`);
     const full = { ...skill, recipe, description: skill.indexDescription };
-    const entry = { ...(isJsonObject(before) ? before : {}), ...indexEntry(full, indexUrl(draft, recipe.url)) };
+    const entry = { ...before, ...indexEntry(full, indexUrl(draft, recipe.url)) };
     const clean = skill.tool === null ? withoutTool(entry) : entry;
-    if (isJsonObject(before) && typeof before.signature === "string" && before.digest !== clean.digest) {
+    if (typeof before?.signature === "string" && before.digest !== clean.digest) {
       draft.notes.push(`The \`signature\` of ${skill.name} in index.json is of another ${recipe.url}: sign it again.`);
     }
     if (before === undefined) reasons.push(`${skill.name}: its entry is missing`);
     else if (JSON.stringify(before) !== JSON.stringify(clean)) reasons.push(`${skill.name}: its entry differs`);
     written.push(clean);
   }
-  for (const entry of left.values()) {
-    if (await isAbout(draft, entry)) written.push(entry as JsonObject);
-    else {
-      const name = isJsonObject(entry) && typeof entry.name === "string" ? entry.name : "an entry without a name";
-      reasons.push(`${name}: llms.txt does not list it, and its file is not there; the entry goes`);
-    }
+  for (const entry of left) {
+    const isThere = await isAbout(draft, entry);
+    const name = isJsonObject(entry) && typeof entry.name === "string" ? entry.name : "an entry without a name";
+    if (isThere || keepsAbsent) written.push(entry);
+    else reasons.push(`${name}: llms.txt does not list it with a recipe, and its file is not there; the entry goes`);
+    if (!isThere && keepsAbsent) draft.notes.push(`The file of ${name} in index.json is not there; the entry stays.`);
   }
   const file = indexText(written, { $schema: INDEX_SCHEMA, ...others });
   // Its author's own layout stays where nothing else is to be said.
@@ -88,6 +95,12 @@ async function isAbout(draft: SiteDraft, entry: Json): Promise<boolean> {
   const index = `${draft.origin}${INDEX_PATH}`;
   const place = URL.canParse(entry.url, index) ? draft.locate(new URL(entry.url, index).href) : null;
   return place === null || (await draft.read(place)) !== null;
+}
+
+/** Such as `1 and 3`, counted from 1. */
+function placesOf(some: readonly Json[], all: readonly Json[]): string {
+  const places = some.map((entry) => all.indexOf(entry) + 1);
+  return `${places.slice(0, -1).join(", ")} and ${places.at(-1)}`;
 }
 
 function keyOf({ scope = null, name }: JsonObject): string {

@@ -5,10 +5,12 @@ import { CommandError } from "../command-error.ts";
 import { errorCode } from "../files.ts";
 import { createNodeSandbox } from "../node-sandbox.ts";
 import { openSite } from "../serve/site-files.ts";
+import { shellCommand } from "../shell-command.ts";
 import { printable, type Terminal } from "../terminal.ts";
-import { buildSite, writeSite } from "./build.ts";
+import { buildSite } from "./build.ts";
 import { reportBuild } from "./build-command.ts";
 import { SKILL_NAME, type StarterFile, starterSite } from "./starter.ts";
+import { writeSite } from "./write-site.ts";
 
 interface InitFlags {
   readonly skill: string;
@@ -44,9 +46,8 @@ export function initCommand(terminal: Terminal): Command {
       await writeSite(site, build.changed);
       const paths = new Set([...made, ...build.changed].map(({ path }) => path));
       for (const path of paths) terminal.print(printable(join(folder, path)));
-      terminal.report(
-        `Now run "skillgate dev${folder === "." ? "" : ` ${printable(folder)}`}", change the skill and call it.`,
-      );
+      const command = shellCommand("skillgate", "dev", ...(folder === "." ? [] : [folder]));
+      terminal.report(printable(`Now run ${command}, change the skill and call it.`));
     });
 }
 

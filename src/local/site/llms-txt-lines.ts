@@ -2,6 +2,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { findTaggedComment } from "../../core/llmstxt/comment.ts";
 import { parseLlmsTxt } from "../../core/llmstxt/parse.ts";
 import { Scanner } from "../../core/llmstxt/scanner.ts";
+import { blockAround, closedBlocks, placeBehind } from "./markdown-blocks.ts";
 import { skillComment } from "./published-skill.ts";
 
 /**
@@ -46,23 +47,51 @@ export class LlmsTxtLines {
     this.reasons.push(reason);
   }
 
-  /** Adds lines behind the last skill. */
+  /**
+   * Adds lines behind the last skill and what belongs to it; where they would not be read there, below the heading or in a section of their own,
+   * at the end.
+   */
   appendSkills(added: readonly string[], reasons: readonly string[]): void {
     if (added.length === 0) return;
+    const before = this.#lines;
     const { skills, prose } = parseLlmsTxt(this.toString());
     const last = Math.max(0, ...[...skills, ...prose].map(({ line }) => line));
-    if (last > 0) this.#insertBefore(last, added);
-    else this.#insertBefore(this.#heading() + 1, ["", ...added]);
+    const places = [
+      ...(last > 0 && this.#shownHeading() !== -1
+        ? [() => this.#insertBefore(placeBehind(this.#lines, last - 1), added)]
+        : []),
+      () => this.#insertBefore(this.#heading() + 1, ["", ...added]),
+      () => this.#insertBefore(this.#end(), ["", "## Skills", "", ...added]),
+    ];
+    for (const insert of places) {
+      this.#lines = [...before];
+      insert();
+      if (parseLlmsTxt(this.toString()).skills.length === skills.length + added.length) break;
+    }
     this.reasons.push(...reasons);
   }
 
   /** Index of the line `## Skills`, which is added at the end where there is none. */
   #heading(): number {
-    const found = this.#lines.findIndex((line) => /^##\s+skills$/i.test(line.trim()));
+    const found = this.#shownHeading();
     if (found !== -1) return found;
     const text = this.toString().trim();
-    this.#insertBefore(this.#lines.length, text === "" ? ["## Skills"] : ["", "## Skills"]);
+    this.#insertBefore(this.#end(), text === "" ? ["## Skills"] : ["", "## Skills"]);
     return this.#lines.findLastIndex((line) => line.startsWith("## Skills"));
+  }
+
+  /** One in code or a comment opens the section too, for whoever reads line by line; nobody sees it. */
+  #shownHeading(): number {
+    const blocks = closedBlocks(this.#lines);
+    return this.#lines.findIndex(
+      (line, index) => /^##\s+skills$/i.test(line.trim()) && blockAround(blocks, index) === undefined,
+    );
+  }
+
+  /** Where something can be added at the end: before what was opened there and never closed. */
+  #end(): number {
+    const open = closedBlocks(this.#lines).find(({ isOpen }) => isOpen);
+    return open?.begin ?? this.#lines.length;
   }
 
   #insertBefore(index: number, added: readonly string[]): void {

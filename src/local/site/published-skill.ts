@@ -1,5 +1,5 @@
 import { INDEX_SCHEMA } from "../../core/discovery/skills-index.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
 import type { SkillId } from "../../core/skill.ts";
 
 /** A skill as its publisher declares it, in `llms.txt` and in `index.json`. */
@@ -48,6 +48,6 @@ export function indexEntry(
 }
 
 /** The file of these entries; what else is in it stands before them. */
-export function indexText(skills: readonly JsonObject[], others: JsonObject = { $schema: INDEX_SCHEMA }): string {
+export function indexText(skills: readonly Json[], others: JsonObject = { $schema: INDEX_SCHEMA }): string {
   return `${JSON.stringify({ ...others, skills }, null, 2)}\n`;
 }

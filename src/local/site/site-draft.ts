@@ -3,6 +3,7 @@ import { decodeExactly } from "../../core/integrity.ts";
 import { type CanonicalOrigin, OriginError, resolvePublisherPath } from "../../core/origin.ts";
 import type { SiteFiles } from "../serve/site-files.ts";
 import { readSitePath } from "../serve/site-path.ts";
+import type { ListedSkill } from "./skill-lines.ts";
 
 /** What keeps a site from being built. */
 export interface SiteFailure {
@@ -18,8 +19,21 @@ export interface DraftedFile {
   /** From the site's root. */
   readonly path: string;
   readonly bytes: Uint8Array;
+  /** What is there now; `null`: nothing. */
+  readonly before: Uint8Array | null;
   /** What is other than before, one phrase each. */
   readonly reasons: readonly string[];
+}
+
+/** What building a site comes to. Nothing is written yet. */
+export interface SiteBuild {
+  /** Files that are not what they must be; in the order in which they are to be written. */
+  readonly changed: readonly DraftedFile[];
+  /** What a gateway would leave out, and what cannot be built. */
+  readonly failures: readonly SiteFailure[];
+  /** What the author should know, a sentence each. */
+  readonly notes: readonly string[];
+  readonly skills: readonly ListedSkill[];
 }
 
 /**
@@ -42,9 +56,9 @@ export class SiteDraft {
     return this.#site.folder;
   }
 
-  /** The files that differ from what is there. */
-  get changed(): readonly DraftedFile[] {
-    return [...this.#drafted.values()];
+  built(skills: readonly ListedSkill[]): SiteBuild {
+    const { failures, notes } = this;
+    return { changed: [...this.#drafted.values()], failures, notes, skills };
   }
 
   /** Where a path of the publisher's lies, from the site's root; `null` for what lies elsewhere or can be no file. */
@@ -84,12 +98,14 @@ export class SiteDraft {
     }
   }
 
-  /** Where the bytes are those that are there already, nothing is to be written. */
+  /** Where the bytes are those that are there already, nothing is to be written, nor over what cannot be read. */
   async write(path: string, content: string | Uint8Array, reasons: readonly string[]): Promise<void> {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-    const present = await this.read(path);
-    if (present !== null && Buffer.compare(present, bytes) === 0) return;
-    this.#drafted.set(path, { path, bytes, reasons });
+    const reading = await this.#site.read(path.split("/"));
+    if (!reading.ok && reading.code !== "absent") return;
+    const before = reading.ok ? reading.bytes : null;
+    if (before !== null && Buffer.compare(before, bytes) === 0) this.#drafted.delete(path);
+    else this.#drafted.set(path, { path, bytes, before, reasons });
   }
 
   fail(file: string, code: string, message: string): void {

@@ -7,6 +7,7 @@ import { CommandError } from "../command-error.ts";
 import { PinFile } from "../lock/pin-file.ts";
 import { createNodeSandboxLater } from "../node-sandbox.ts";
 import { connectTo, type OriginConnection, readOrigin } from "../origin-connection.ts";
+import { collect } from "../repeated-options.ts";
 import { readPort } from "../serve/port-option.ts";
 import type { Terminal } from "../terminal.ts";
 import { Narration } from "./narration.ts";
@@ -43,7 +44,7 @@ export function addServeOptions(program: Command): Command {
     .option(
       "--require-attestation <who>",
       "serve only what this reviewer attests: attester=key, or issuer|identity for Sigstore; may be repeated",
-      (value: string, earlier: readonly string[] = []) => [...earlier, value],
+      collect,
     )
     .option("--json-logs", "write progress and complaints as one JSON object a line")
     .option("--verbose", "tell of every fetch and every hash")

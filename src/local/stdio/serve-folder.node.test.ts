@@ -16,7 +16,7 @@ async function writeSkills(folder: string, ...names: readonly string[]): Promise
 }
 
 it("serves a folder over MCP, and tells a client when its files change what there is", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "skillgate-folder-"));
+  const folder = await mkdtemp(join(tmpdir(), "skillgate it's a $HOME-"));
   await writeSkills(folder, "one");
   const client = startSession(["--serve", ".", "--json-logs"], { cwd: folder });
   try {
@@ -37,7 +37,9 @@ it("serves a folder over MCP, and tells a client when its files change what ther
     const logs = client.stderr.map((line) => JSON.parse(line) as { event: string; origin?: string; message: string });
     const { origin = "" } = logs.find(({ event }) => event === "serving") ?? {};
     expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    expect(logs.find(({ event }) => event === "adding")?.message).toContain(`npx -y skillgate --serve "${folder}"`);
+    expect(logs.find(({ event }) => event === "adding")?.message).toContain(
+      `-- npx -y skillgate --serve '${folder.replace("'", "'\\''")}'`,
+    );
     expect(await (await fetch(`${origin}/llms.txt`)).text()).toContain("[two]");
     expect(await client.end()).toBe(0);
     await expect(fetch(origin)).rejects.toThrow();

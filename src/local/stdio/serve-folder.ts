@@ -5,6 +5,7 @@ import { connectTo } from "../origin-connection.ts";
 import { openSite } from "../serve/site-files.ts";
 import { serveSite } from "../serve/site-server.ts";
 import { watchSite } from "../serve/watch.ts";
+import { shellCommand } from "../shell-command.ts";
 import type { Terminal } from "../terminal.ts";
 import { narrationOf, type ServeFlags, serveOrigins } from "./command.ts";
 
@@ -24,9 +25,10 @@ export async function serveFolder(folder: string, flags: ServeFlags, terminal: T
   await using server = await serveSite({ site, port });
   await using connection = connectTo(server.origin);
   const narration = narrationOf(flags, terminal);
-  const adding = `npx -y skillgate --serve ${JSON.stringify(resolve(terminal.cwd, folder))}`;
+  const own = ["npx", "-y", "skillgate", "--serve", resolve(terminal.cwd, folder)];
+  const adding = shellCommand("claude", "mcp", "add", "my-skills", "--", ...own);
   narration.tell("info", "serving", `serving ${folder} at ${server.origin}`, { origin: server.origin });
-  narration.tell("info", "adding", `to add it to a client: claude mcp add my-skills -- ${adding}`);
+  narration.tell("info", "adding", `to add it to a client: ${adding}`);
   const served: Runtime[] = [];
   await using _watch = await watchSite(site.folder, async () => {
     for (const runtime of served) await runtime.refresh();

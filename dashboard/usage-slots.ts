@@ -1,7 +1,7 @@
+import { HOUR_MS } from "../src/core/durations.ts";
 import { percentile } from "../src/core/latency-buckets.ts";
 import type { Usage } from "./api/types.ts";
 
-const HOUR_MS = 3_600_000;
 /** Bars of more than so many would be too narrow to be told apart: hours are then put together. */
 const MOST_SLOTS = 84;
 

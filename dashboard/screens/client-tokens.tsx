@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { DAY_MS } from "../../src/core/durations.ts";
 import { usePages, useQuery } from "../api/query.ts";
 import type { Client, ClientToken, Setting } from "../api/types.ts";
 import { useMay } from "../session.tsx";
@@ -13,8 +14,6 @@ import { OriginPicker } from "./pickers.tsx";
 interface IssuedToken extends ClientToken {
   readonly token: string;
 }
-
-const DAY_MS = 86_400_000;
 
 /** The tokens of one client: issued, overlapping while they are rotated, revoked. */
 export function ClientTokens({ client }: { readonly client: Client }) {

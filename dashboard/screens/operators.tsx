@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { DAY_MS } from "../../src/core/durations.ts";
 import { usePages, useQuery } from "../api/query.ts";
 import type { Operator, OperatorToken } from "../api/types.ts";
 import { useMay, useSession } from "../session.tsx";
@@ -10,7 +11,6 @@ import { type Column, PagedTable } from "../ui/table.tsx";
 import { useFilter } from "./filters.ts";
 
 const FILTER = { q: "text" } as const;
-const DAY_MS = 86_400_000;
 
 const ROLES: readonly (readonly [string, string])[] = [
   ["viewer", "viewer: sees everything, changes nothing"],

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../src/core/durations.ts";
 import { queryOf, useAll, usePages } from "../api/query.ts";
 import type { Page, Usage } from "../api/types.ts";
 import { Link } from "../router.tsx";
@@ -10,8 +11,6 @@ import { type Column, PagedTable } from "../ui/table.tsx";
 import { milliseconds, number, phrase } from "../ui/words.ts";
 import { useFilter } from "./filters.ts";
 import { useOriginNames } from "./origin-names.ts";
-
-const HOUR_MS = 3_600_000;
 
 /** The span from so many hours ago, its begin on a full hour so that the address stays the same for an hour. */
 export function sinceHours(hours: number, now = Date.now()): number {

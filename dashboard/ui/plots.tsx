@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
+import { HOUR_MS } from "../../src/core/durations.ts";
 import type { Usage } from "../api/types.ts";
 import { slotsOf, type UsageSlot } from "../usage-slots.ts";
 import { Empty } from "./parts.tsx";
 import { ticksOf } from "./ticks.ts";
 import { milliseconds, number } from "./words.ts";
 
-const HOUR_MS = 3_600_000;
 const WIDTH = 560;
 const HEIGHT = 210;
 const LEFT = 58;

@@ -2,7 +2,7 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { VERSION } from "../../core/version.ts";
 import { withDeadline } from "../deadline.ts";
-import type { HubStatus } from "../durable/origin-hub.ts";
+import type { HubStatus } from "../durable/hub-answer.ts";
 import { type Env, effectiveSettings } from "../env.ts";
 import type { Registry } from "../registry/database.ts";
 import { countOrigins, latestCalled, listOrigins, type OriginRow } from "../registry/origins.ts";

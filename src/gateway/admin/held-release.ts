@@ -3,7 +3,7 @@ import { admit, type Catalog, type CatalogSkill } from "../../core/catalog.ts";
 import type { Release, ReleaseSkill } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { policyOf } from "../auth/policy.ts";
-import type { HubInspection } from "../durable/origin-hub.ts";
+import type { HubInspection } from "../durable/hub-answer.ts";
 import { readTrust } from "../registry/trust.ts";
 import { inspectHub } from "../releases/hub-client.ts";
 import type { InspectedRelease, ScriptFacts } from "../releases/inspection.ts";

@@ -1,5 +1,5 @@
 import { inBackground } from "../background.ts";
-import type { Watcher } from "../durable/origin-hub.ts";
+import type { Watcher } from "../durable/hub-answer.ts";
 import { requireProbeable } from "../registry/onboarding.ts";
 import { getOrigin } from "../registry/origins.ts";
 import type { AdminContext } from "./environment.ts";

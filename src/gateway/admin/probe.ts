@@ -1,6 +1,6 @@
 import { type Evidence, isAbout, type JudgedSkill, type Judgement } from "../../core/attestation/verdict.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import type { Watcher } from "../durable/origin-hub.ts";
+import type { Watcher } from "../durable/hub-answer.ts";
 import { isHosted } from "../publishing/site-fetch.ts";
 import { attestationsOf } from "../registry/attestations.ts";
 import type { Acting, Registry } from "../registry/database.ts";

@@ -3,14 +3,14 @@ import { type DiscoverOptions, discover } from "../../core/discovery/discover.ts
 import { DiscoveryCache } from "../../core/discovery/discovery-cache.ts";
 import { DiscoveryError } from "../../core/discovery/discovery-error.ts";
 import type { DiscoveryProgress } from "../../core/discovery/progress.ts";
-import type { Rejection, Release } from "../../core/discovery/release.ts";
+import type { Release } from "../../core/discovery/release.ts";
 import type { Sha256Hex } from "../../core/integrity.ts";
 import { type CanonicalOrigin, OriginError, parseOrigin } from "../../core/origin.ts";
 import { type Env, readSettings, type Settings } from "../env.ts";
 import { publishLive } from "../live/live-feed.ts";
 import { LruCache } from "../lru.ts";
 import { settledRules } from "../mcp-origin.ts";
-import { type InspectedRelease, inspectRelease } from "../releases/inspection.ts";
+import { inspectRelease } from "../releases/inspection.ts";
 import {
   type PackedRelease,
   packedBytes,
@@ -23,6 +23,7 @@ import { publisherFetch } from "../releases/publisher-fetch.ts";
 import { sandboxFor } from "../sandbox.ts";
 import { type Deciding, type Followed, TrustedRelease } from "../trust/trusted-release.ts";
 import { DiscoveryHistory, type DiscoveryOutcome, type PastOutcome } from "./discovery-history.ts";
+import type { HubAnswer, HubFailure, HubInspection, HubState, HubStatus, Watcher } from "./hub-answer.ts";
 import { ReleaseStore } from "./release-store.ts";
 import { KEEP_WARM_MS, Warmth } from "./warmth.ts";
 
@@ -40,47 +41,6 @@ const inMemory = new LruCache<string, PackedRelease>(MEMORY_BYTES, packedBytes);
 export function forgetHeldReleases(): void {
   inMemory.clear();
 }
-
-export interface HubFailure {
-  readonly code: "discovery_failed" | "no_skills";
-  /** One English sentence, fit for any caller. */
-  readonly message: string;
-  /** Lines that might have been meant to be executable, and what is wrong with them: for the operator. */
-  readonly rejected: readonly Rejection[];
-}
-
-/** `hub`: the hub had it. `miss`: it was fetched for this request. `stale`: the origin fails, this is the last known good one. */
-export type HubState = "hub" | "miss" | "stale";
-
-export type HubAnswer =
-  | ({
-      readonly ok: true;
-      readonly state: HubState;
-      /** `null` where the caller said it holds this version. */
-      readonly packed: PackedRelease | null;
-    } & ReleaseHead)
-  | { readonly ok: false; readonly failure: HubFailure };
-
-/** How an origin fares, for operators. */
-export interface HubStatus {
-  /** Of what is held; `null`: nothing is. */
-  readonly fetchedAt: number | null;
-  /** How the last discovery failed; `null`: it did not, or nobody remembers. */
-  readonly failure: { readonly at: number; readonly code: HubFailure["code"]; readonly message: string } | null;
-  /** Skills of the last release that are not served as published: refused, and held back beside approved ones. */
-  readonly rejected: number;
-  readonly held: number;
-}
-
-/** What a hub holds, for operators who look. */
-export interface HubInspection {
-  /** `null`: nothing. */
-  readonly inspected: InspectedRelease | null;
-  readonly failure: ({ readonly at: number } & HubFailure) | null;
-}
-
-/** Told of what a discovery does, while somebody watches. */
-export type Watcher = (progress: DiscoveryProgress) => unknown;
 
 type Outcome =
   | { readonly ok: true; readonly packed: PackedRelease }

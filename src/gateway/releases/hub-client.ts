@@ -3,7 +3,8 @@ import { SnapshotError, type SnapshotErrorCode } from "../../core/memory/snapsho
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { withDeadline } from "../deadline.ts";
 import type { PastOutcome } from "../durable/discovery-history.ts";
-import type { HubAnswer, HubFailure, HubInspection, HubStatus, OriginHub, Watcher } from "../durable/origin-hub.ts";
+import type { HubAnswer, HubFailure, HubInspection, HubStatus, Watcher } from "../durable/hub-answer.ts";
+import type { OriginHub } from "../durable/origin-hub.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import { passingIndexes } from "../memory-indexes.ts";

@@ -1,7 +1,8 @@
 import type { Release } from "../../core/discovery/release.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { withDeadline } from "../deadline.ts";
-import { FRESH_MS, type HubAnswer, type HubState, SERVABLE_MS } from "../durable/origin-hub.ts";
+import type { HubAnswer, HubState } from "../durable/hub-answer.ts";
+import { FRESH_MS, SERVABLE_MS } from "../durable/origin-hub.ts";
 import { type Env, readSettings } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import { LruCache } from "../lru.ts";

@@ -1,4 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { encodeBase64 } from "../../core/attestation/base64.ts";
 
 /** One page of a list in a fixed order. */
 export interface Page<T> {
@@ -23,15 +24,19 @@ export function toPage<Row, Key>(rows: readonly Row[], limit: number, keyOf: (ro
   return { items, nextCursor: rows.length > limit && last !== undefined ? encodeCursor(keyOf(last)) : null };
 }
 
-/** Opaque to callers: base64url of the key's JSON. Keys hold numbers and ids only. */
+/** Opaque to callers: base64url of the key's JSON in UTF-8. */
 export function encodeCursor(key: unknown): string {
-  return btoa(JSON.stringify(key)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return encodeBase64(new TextEncoder().encode(JSON.stringify(key)))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
 }
 
 /** The key in a cursor of ours, or `undefined` for anything else. */
 export function decodeCursor(cursor: string): unknown {
   try {
-    return JSON.parse(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")));
+    const binary = atob(cursor.replaceAll("-", "+").replaceAll("_", "/"));
+    return JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (character) => character.charCodeAt(0))));
   } catch {
     return undefined;
   }

@@ -4,25 +4,29 @@ import { Visible } from "../text/visible.tsx";
 import { CurlOf } from "../ui/action.tsx";
 import { Badge, Empty, Hash, Loaded, Note, Section } from "../ui/parts.tsx";
 import { LongTable } from "../ui/table.tsx";
-import { bytes, count } from "../ui/words.ts";
+import { bytes, count, number } from "../ui/words.ts";
 import { publishedOf } from "./site-changes.ts";
 
 /** So often other bytes are found before the skill leaves the manifests. */
 const QUARANTINE_MISMATCHES = 3;
 
+const mismatchesPath = (siteId: string) => `/sites/${siteId}/mismatches`;
+
+/** How many of a site's bytes are not as published, where any are. */
+export function MismatchCount({ siteId }: { readonly siteId: string }) {
+  const { data } = useQuery<{ readonly items: readonly SiteMismatch[] }>(mismatchesPath(siteId));
+  return data === undefined || data.items.length === 0 ? null : <Badge tone="bad">{number(data.items.length)}</Badge>;
+}
+
 /** Bytes of a site that were found to be others than published. */
 export function SiteIntegrity({ site }: { readonly site: Site }) {
-  const path = `/sites/${site.id}/mismatches`;
+  const path = mismatchesPath(site.id);
   const query = useQuery<{ readonly items: readonly SiteMismatch[] }>(path);
   const current = useQuery<ReadSiteVersion>(
     site.currentVersion === null ? null : `/sites/${site.id}/versions/${site.currentVersion}`,
   );
-  const namesOf = (sha256: string) =>
-    current.data === undefined
-      ? []
-      : publishedOf(current.data.content)
-          .filter((thing) => thing.sha256 === sha256)
-          .map(({ kind, name }) => `${kind} ${name}`);
+  const things = current.data === undefined ? [] : publishedOf(current.data.content);
+  const byDigest = Map.groupBy(things, ({ sha256 }) => sha256);
   return (
     <Section
       title="Bytes that are not as published"
@@ -47,12 +51,14 @@ export function SiteIntegrity({ site }: { readonly site: Site }) {
                   {
                     head: "In the current version",
                     kind: "main",
-                    cell: ({ sha256 }) =>
-                      namesOf(sha256).length === 0 ? (
+                    cell: ({ sha256 }) => {
+                      const names = byDigest.get(sha256)?.map(({ kind, name }) => `${kind} ${name}`);
+                      return names === undefined ? (
                         <span class="quiet">nothing of it</span>
                       ) : (
-                        <Visible text={namesOf(sha256).join(", ")} most={300} />
-                      ),
+                        <Visible text={names.join(", ")} most={300} />
+                      );
+                    },
                   },
                   {
                     head: "State",

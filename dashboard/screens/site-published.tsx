@@ -87,8 +87,8 @@ function Address({ of, label }: { readonly of: string; readonly label: string })
 /** The origin of this address where there is one, and else the way to it. */
 function AsOrigin({ address }: { readonly address: string }) {
   const may = useMay("reviewer");
-  const { data } = useQuery<Page<Origin>>(`/origins${queryOf({ q: address, limit: 100 })}`);
-  if (data === undefined) return null;
+  const { data, problem } = useQuery<Page<Origin>>(`/origins${queryOf({ q: address, limit: 100 })}`);
+  if (data === undefined) return problem === undefined ? null : <span class="quiet">not known now</span>;
   const origin = data.items.find((one) => one.origin === address);
   if (origin !== undefined) {
     return (

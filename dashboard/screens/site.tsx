@@ -8,7 +8,7 @@ import { Facts, Loaded, Moment, Note, Screen, Section, State, Tabs } from "../ui
 import { count, duration } from "../ui/words.ts";
 import { listAddress } from "./filters.ts";
 import { addressesText, meansText, SiteFields, siteSettings } from "./site-fields.tsx";
-import { SiteIntegrity } from "./site-integrity.tsx";
+import { MismatchCount, SiteIntegrity } from "./site-integrity.tsx";
 import { SitePublished } from "./site-published.tsx";
 import { SiteVersions } from "./site-versions.tsx";
 
@@ -43,7 +43,15 @@ export function SiteScreen({ id, tab }: { readonly id: string; readonly tab: str
               tabs={[
                 { id: "published", href: `/sites/${id}`, label: "Published" },
                 { id: "versions", href: `/sites/${id}/versions`, label: "Versions" },
-                { id: "integrity", href: `/sites/${id}/integrity`, label: "Integrity" },
+                {
+                  id: "integrity",
+                  href: `/sites/${id}/integrity`,
+                  label: (
+                    <>
+                      Integrity <MismatchCount siteId={id} />
+                    </>
+                  ),
+                },
                 { id: "settings", href: `/sites/${id}/settings`, label: "Settings" },
               ]}
             />

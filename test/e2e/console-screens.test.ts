@@ -75,9 +75,10 @@ describe.skipIf(!HAS_CHROMIUM)(`every screen of the operators' console${SKIPPED}
     await administer("POST", "/revocations", { kind: "hash", subject: "0".repeat(64), reason: "<i>why</i>" });
     siteId = await gateway.publishSite(
       { name: "handbook", hosts: ["skills.example"] },
-      { title: HOSTILE_TEXT.slice(0, 90), description: "First." },
-      { title: HOSTILE_TEXT.slice(0, 80), description: "<b>Second.</b>", note: "<i>why</i>" },
+      { title: `<script>document.title="run"</script>`, description: "First." },
+      { title: "AVeryLongWord".repeat(7), description: `<b>${"AVeryLongWord".repeat(70)}</b>`, note: "<i>why</i>" },
     );
+    await gateway.database.prepare("UPDATE site_blobs SET mismatches = 3").run();
     const review = `/origins/${originId}/review?name=evil&sha=${skills.find(({ name }) => name === "evil")?.toolSha256}`;
     vastReview = `/origins/${originId}/review?name=vast&sha=${skills.find(({ name }) => name === "vast")?.toolSha256}`;
     screens = [

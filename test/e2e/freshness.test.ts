@@ -270,58 +270,18 @@ describe("a publisher that deploys between two fetches of a discovery", () => {
 });
 
 describe("a site that the gateway hosts", () => {
-  const VERSIONS = 10;
-  /** Each asks for a manifest and its three artifacts: 50 of them a second are 200 requests a second. */
-  const READERS = 200;
-  const READERS_APART_MS = 20;
-  /** Between a manifest and its artifacts. */
-  const LONGEST_PAUSE_MS = 400;
-
-  it("[skills-8.41] is published ten times during 200 requests a second, and no reader's digest is of other bytes than it then gets", async () => {
-    // A site as it is made by default, and one that asks for the addresses of the specification.
-    const usual = await HostedSite.create(gateways, "usual");
-    const plain = await HostedSite.create(gateways, "plain", { artifactUrls: "plain" });
-    await Promise.all([usual.publish(0), plain.publish(0)]);
-    const other = { wrong: [] as string[], newer: 0 };
-    /** Reads as any client does, the manifest from one isolate and what it names from the other. */
-    const read = async (site: HostedSite, isolate: 0 | 1, pause: number): Promise<void> => {
-      const rows = await site.manifest(isolate);
-      const version = site.versions.get(rows[0]?.digest ?? "") ?? Number.NaN;
-      expect(rows.map(({ digest }) => site.versions.get(digest))).toEqual([version, version, version]);
-      await wait(pause);
-      const [from, to] = isolate === 0 ? gateways.urls : [gateways.urls[1], gateways.urls[0]];
-      for (const { url, digest } of rows) {
-        const address = url.replace(from, to);
-        const found = await digestAt(address);
-        if (site === usual && found !== digest) other.wrong.push(`${address} has ${found}`);
-        if (site === usual || found === digest) continue;
-        // A plain path has what was published last; what the manifest meant is there under its digest.
-        other.newer += 1;
-        expect(site.versions.get(found)).toBeGreaterThan(version);
-        expect(await digestAt(`${address}@${digest.slice("sha256:".length)}`)).toBe(digest);
+  it("[skills-8.41] is new in the other isolate too at the moment of its publish, and a manifest that was read before still names its bytes", async () => {
+    const site = await HostedSite.create(gateways, "changing");
+    await site.publish(0);
+    for (const version of [1, 2]) {
+      const before = await site.manifest(1);
+      await site.publish(version);
+      const now = await site.manifest(1);
+      expect(now.map(({ digest }) => site.versions.get(digest))).toEqual([version, version, version]);
+      for (const { url, digest } of [...before, ...now]) {
+        for (const at of gateways.urls) expect(await digestAt(url.replace(gateways.urls[1], at))).toBe(digest);
       }
-    };
-    const began = performance.now();
-    const publishing = (async () => {
-      for (let version = 1; version <= VERSIONS; version++) {
-        await Promise.all([usual.publish(version), plain.publish(version)]);
-        await wait((READERS * READERS_APART_MS) / VERSIONS / 2);
-      }
-    })();
-    const reading: Promise<void>[] = [];
-    for (let reader = 0; reader < READERS; reader++) {
-      const [site, isolate] = [reader % 2 === 0 ? usual : plain, reader % 4 < 2 ? 0 : 1] as const;
-      reading.push(read(site, isolate, Math.random() * LONGEST_PAUSE_MS));
-      await wait(began + (reader + 1) * READERS_APART_MS - performance.now());
     }
-    await Promise.all([publishing, ...reading]);
-    const seconds = (performance.now() - began) / 1_000;
-    console.log(
-      `${Math.round((READERS * 4) / seconds)} requests a second; ${other.newer} plain paths had newer bytes.`,
-    );
-    expect(other.wrong).toEqual([]);
-    // Publishes did come between manifests and artifacts.
-    expect(other.newer).toBeGreaterThan(0);
   });
 
   it("is published from a folder, listed and installed by the skills CLI", async () => {

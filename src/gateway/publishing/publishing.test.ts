@@ -293,40 +293,6 @@ describe("bytes that were replaced", () => {
   });
 });
 
-describe("[skills-8.41] readers while others publish", () => {
-  /** Reads a manifest and all that it names, as any client does. @returns how many artifacts agreed. */
-  async function readAll(addressOf: (row: { url: string; digest: string }) => string): Promise<number> {
-    const { skills } = await manifestOf(base + INDEX);
-    for (const row of skills) {
-      const response = await ask(addressOf(row));
-      expect(response.status).toBe(200);
-      expect(`sha256:${await sha256Hex(new Uint8Array(await response.arrayBuffer()))}`).toBe(row.digest);
-    }
-    return skills.length;
-  }
-
-  it.each([
-    ["as a new site has them", {}],
-    ["of plain paths, whose digest the reader adds", { artifactUrls: "plain" }],
-  ])("find bytes of the digest that their manifest says, with addresses %s", async (_, settings) => {
-    await call("PATCH", `/sites/${site.id}`, settings);
-    const versions = await Promise.all(
-      ["a", "b", "c", "d", "e"].map(async (text) => ({
-        skills: [await aSkill(site, "one", {}, text), await aSkill(site, "two", {}, text)],
-      })),
-    );
-    await publish(site, versions[0] ?? {});
-    const addressOf = ({ url, digest }: { url: string; digest: string }) =>
-      url.includes("@") ? url : `${url}@${digest.slice("sha256:".length)}`;
-    const publishing = (async () => {
-      for (const version of [...versions, ...versions]) await publish(site, version);
-    })();
-    const reads = await Promise.all(Array.from({ length: 60 }, () => readAll(addressOf)));
-    await publishing;
-    expect(reads.every((count) => count === 2)).toBe(true);
-  });
-});
-
 describe("a site that is deleted", () => {
   it("is gone at once with its versions, frees its name and hosts, and its bytes go with the cron", async () => {
     const kept = await newSite();

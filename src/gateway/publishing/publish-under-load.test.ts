@@ -27,7 +27,7 @@ async function changingSite(settings: object) {
       Promise.all(NAMES.map((name) => aSkill(site, name, {}, `Version ${version}.`))),
     ),
   );
-  const versionOf = new Map(
+  const versionOf = new Map<string, number>(
     versions.flatMap((skills, version) => skills.map(({ sha256 }) => [`sha256:${sha256}`, version] as const)),
   );
   const publishVersion = async (version: number) => {

@@ -13,6 +13,12 @@ export class IntegrityError extends CodedError<IntegrityErrorCode> {
   override readonly name = "IntegrityError";
 }
 
+/** The part of a `Response` that is read. */
+export type ReadableResponse = {
+  readonly headers: Pick<Headers, "get" | "has">;
+  readonly body: ReadableStream<Uint8Array> | null;
+};
+
 /** What {@link readTruncated} kept of a body. */
 export interface TruncatedBody {
   /** The first bytes, at most the limit; when cut, cut on a UTF-8 code-point boundary. */
@@ -51,7 +57,11 @@ export async function sha256Hex(bytes: Uint8Array): Promise<Sha256Hex> {
  *   `Content-Encoding` explains it; `aborted`; `read_failed` when the stream breaks.
  *   The body is cancelled whenever the read is refused.
  */
-export async function readBounded(response: Response, maxBytes: number, signal?: AbortSignal): Promise<Uint8Array> {
+export async function readBounded(
+  response: ReadableResponse,
+  maxBytes: number,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
   const declared = contentLength(response);
   if (declared !== null && declared > maxBytes) {
     discard(response);
@@ -78,7 +88,7 @@ export async function readBounded(response: Response, maxBytes: number, signal?:
  * @throws {IntegrityError} `aborted` or `read_failed`.
  */
 export async function readTruncated(
-  response: Response,
+  response: ReadableResponse,
   maxBytes: number,
   signal?: AbortSignal,
 ): Promise<TruncatedBody> {
@@ -123,18 +133,18 @@ function decoded(decoder: TextDecoder, bytes: Uint8Array): string {
   }
 }
 
-function contentLength(response: Response): number | null {
+function contentLength(response: ReadableResponse): number | null {
   const value = response.headers.get("content-length");
   return value !== null && /^[0-9]+$/.test(value) ? Number(value) : null;
 }
 
 /** Tells the sender that nothing more is wanted; whether that succeeds changes nothing for us. */
-function discard(response: Response): void {
+function discard(response: ReadableResponse): void {
   if (response.body !== null && !response.body.locked) response.body.cancel().catch(() => {});
 }
 
 /** The first `count` bytes of a body, or all of it when it is shorter; the stream is cancelled where it is left early. */
-function readUpTo(response: Response, count: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+function readUpTo(response: ReadableResponse, count: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
   if (signal?.aborted) {
     discard(response);
     return Promise.reject(aborted(signal));

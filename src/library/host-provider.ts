@@ -26,7 +26,7 @@ const TTL_MS = 15_000;
 export function hostProvider(host: ServedHost, options: ServerOptions = {}): Provider {
   const { name = "skillgate", title, version = VERSION, instructions } = options;
   return {
-    serverInfo: { name, version, ...(title === undefined ? {} : { title }) },
+    serverInfo: { name, ...(title === undefined ? {} : { title }), version },
     ...(instructions === undefined ? {} : { instructions }),
     ttlMs: TTL_MS,
     resources: [],

@@ -1,6 +1,5 @@
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import type { RequestInit as UndiciRequestInit } from "undici";
 import { OriginFetchError, type OriginFetcher } from "../core/fetch/origin-fetch.ts";
 import {
   type CanonicalOrigin,
@@ -10,6 +9,7 @@ import {
   parseOrigin,
 } from "../core/origin.ts";
 import { CommandError } from "./command-error.ts";
+import { httpClient } from "./http-client.ts";
 
 /** Fetches of one origin, over connections of their own; closing it lets the process end. */
 export interface OriginConnection extends AsyncDisposable {
@@ -46,42 +46,24 @@ export function connectTo(
   origin: CanonicalOrigin,
   resolve: ResolveName = systemLookup as ResolveName,
 ): OriginConnection {
-  if (isLoopbackLiteral(origin)) return { fetch: directFetch, [Symbol.asyncDispose]: async () => {} };
-  let opening: ReturnType<typeof openAgent> | null = null;
+  // An address of this machine stands for itself: there is no name that could lead elsewhere.
+  const lookup = isLoopbackLiteral(origin) ? undefined : checkedLookup(origin, resolve);
+  const client = httpClient(origin.startsWith("http:") ? "http:" : "https:", lookup);
   return {
     fetch: async (url, init) => {
-      opening ??= openAgent(checkedLookup(origin, resolve));
-      const { agent, fetch } = await opening;
       try {
-        return (await fetch(url, { ...init, dispatcher: agent } as UndiciRequestInit)) as unknown as Response;
+        return await client.fetch(url, init);
       } catch (error) {
         throw withReason(error);
       }
     },
-    [Symbol.asyncDispose]: async () => {
-      if (opening !== null) await (await opening).agent.destroy();
-    },
+    [Symbol.asyncDispose]: async () => client.close(),
   };
 }
 
-/** The library is loaded when the first name is to be looked up: that takes a tenth of a second, which a client waits for. */
-async function openAgent(lookup: LookupFunction) {
-  const { Agent, fetch } = await import("undici");
-  return { agent: new Agent({ connect: { lookup } }), fetch };
-}
-
-/** An address of this machine stands for itself: there is no name that could lead elsewhere. */
 function isLoopbackLiteral(origin: CanonicalOrigin): boolean {
   return origin.startsWith("http:") && new URL(origin).hostname !== "localhost";
 }
-
-const directFetch: OriginFetcher = async (url, init) => {
-  try {
-    return await fetch(url, init);
-  } catch (error) {
-    throw withReason(error);
-  }
-};
 
 class AddressRefused extends Error {
   override readonly name = "AddressRefused";
@@ -114,9 +96,7 @@ function refusal(hostname: string, addresses: readonly LookupAddress[], loopback
 
 /** Whoever is at the command line may know why: it is their own network. */
 function withReason(error: unknown): unknown {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause instanceof AddressRefused) return new OriginFetchError("fetch_failed", cause.message, { cause });
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : null;
-  if (code === null) return error;
-  return new OriginFetchError("fetch_failed", `The origin could not be reached (${code}).`, { cause });
+  if (error instanceof AddressRefused) return new OriginFetchError("fetch_failed", error.message, { cause: error });
+  if (!(error instanceof Error) || !("code" in error)) return error;
+  return new OriginFetchError("fetch_failed", `The origin could not be reached (${error.code}).`, { cause: error });
 }

@@ -1,12 +1,9 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { buildGateway, type RunningGateway, startGateway } from "../../src/dev/stack/gateway.ts";
-import { findFreeRun, HOST } from "../../src/dev/stack/ports.ts";
+import { ADMIN_TOKEN, type BareGateway, startBareGateway } from "./bare-gateway.ts";
 
 const CHROMIUM = [
   process.env.CHROMIUM_PATH,
@@ -21,17 +18,12 @@ export const HAS_CHROMIUM = CHROMIUM !== undefined;
 /** For the name of a suite. */
 export const SKIPPED = HAS_CHROMIUM ? "" : " (skipped: no Chromium found; set CHROMIUM_PATH)";
 
-export const ADMIN_TOKEN = "console-admin-token-0123456789";
+export { ADMIN_TOKEN };
 
 /** The levels of WCAG 2.2 AA in axe's words. */
 const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-export interface Console {
-  readonly url: string;
-  readonly port: number;
-  readonly database: RunningGateway["database"];
-  /** Asks the admin API as a script would. */
-  administer<T>(method: string, path: string, body?: unknown): Promise<T>;
+export interface Console extends BareGateway {
   /** Creates a site and publishes versions of it, each with a skill whose bytes are its description. @returns its id. */
   publishSite(
     site: { readonly name: string; readonly hosts?: readonly string[] },
@@ -39,7 +31,6 @@ export interface Console {
   ): Promise<string>;
   /** A browser that nobody signed in yet. What goes wrong in its pages is collected in `faults`. */
   open(options?: { readonly scheme?: "light" | "dark"; readonly width?: number }): Promise<Visitor>;
-  stop(): Promise<void>;
 }
 
 export interface SiteVersion {
@@ -62,52 +53,18 @@ export interface Visitor {
 
 /** A gateway with its console, and a browser. */
 export async function startConsole(): Promise<Console> {
-  const port = await findFreeRun(1);
-  const stateDir = await mkdtemp(join(tmpdir(), "skillgate-console-"));
-  const gateway = await startGateway({
-    worker: await buildGateway(),
-    port,
-    stateDir,
-    vars: { ALLOW_LOOPBACK_ORIGINS: "true", PUBLIC_HOSTS: `${HOST}:${port}`, ADMIN_TOKEN },
-    onLog: () => undefined,
-  });
-  const browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: ["--no-sandbox"] });
-  const authorization = { Authorization: `Bearer ${ADMIN_TOKEN}` };
-  const ask = async (method: string, path: string, headers: Record<string, string>, body: string | undefined) => {
-    const answer = await fetch(`${gateway.url}/admin/api/v1${path}`, {
-      method,
-      headers: { ...authorization, ...headers },
-      ...(body === undefined ? {} : { body }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
-    return text === "" ? undefined : JSON.parse(text);
-  };
-  const administer = async <T>(method: string, path: string, body?: unknown) =>
-    (await ask(
-      method,
-      path,
-      { "Content-Type": "application/json" },
-      body === undefined ? body : JSON.stringify(body),
-    )) as T;
+  const gateway = await startBareGateway();
+  const browser = await launchChromium();
   return {
-    url: gateway.url,
-    port,
-    database: gateway.database,
-    administer,
+    ...gateway,
     publishSite: async (site, ...versions) => {
-      const { id } = await administer<{ id: string }>("POST", "/sites", site);
+      const { id } = await gateway.administer<{ id: string }>("POST", "/sites", site);
       for (const version of versions) {
         const { description } = version;
         const sha256 = createHash("sha256").update(description).digest("hex");
-        await ask(
-          "POST",
-          `/sites/${id}/blobs?sha256=${sha256}`,
-          { "Content-Type": "application/octet-stream" },
-          description,
-        );
+        await gateway.administer("POST", `/sites/${id}/blobs?sha256=${sha256}`, new TextEncoder().encode(description));
         const skill = { name: "deploy", type: "skill-md", description, url: "/skills/deploy.md", sha256 };
-        await administer("POST", `/sites/${id}/versions`, { ...version, skills: [skill] });
+        await gateway.administer("POST", `/sites/${id}/versions`, { ...version, skills: [skill] });
       }
       return id;
     },
@@ -115,9 +72,13 @@ export async function startConsole(): Promise<Console> {
     stop: async () => {
       await browser.close();
       await gateway.stop();
-      await rm(stateDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Where {@link HAS_CHROMIUM}. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM ?? "", args: ["--no-sandbox"] });
 }
 
 async function visit(

@@ -50,11 +50,13 @@ export interface TestPublisherOptions {
   readonly moreLines?: readonly string[];
   /** Paths under the base that `api` answers although a file is there. */
   readonly overrides?: readonly string[];
+  /** Lets pages of other sites read its answers and send it JSON, as a publisher should. Default: no. */
+  readonly isOpenToPages?: boolean;
 }
 
 /** Starts a publisher. Its files are made once: what it serves is what its `llms.txt` declares. */
 export async function startTestPublisher(options: TestPublisherOptions): Promise<TestPublisher> {
-  const { skills, api = echoPath, base = "", moreLines = [], overrides = [] } = options;
+  const { skills, api = echoPath, base = "", moreLines = [], overrides = [], isOpenToPages = false } = options;
   const files = new Map<string, string>([[`${base}/llms.txt`, llmsTxt(skills, moreLines)]]);
   for (const skill of skills) {
     files.set(base + toolPath(skill), skill.servedTool ?? skill.tool);
@@ -65,6 +67,11 @@ export async function startTestPublisher(options: TestPublisherOptions): Promise
   const server = createServer((request, response) => {
     const path = (request.url ?? "/").split("?")[0] ?? "/";
     requests.set(path, (requests.get(path) ?? 0) + 1);
+    if (isOpenToPages) response.setHeader("Access-Control-Allow-Origin", "*");
+    if (isOpenToPages && request.method === "OPTIONS") {
+      response.writeHead(204, { "Access-Control-Allow-Headers": "*", "Access-Control-Allow-Methods": "*" }).end();
+      return;
+    }
     const file = files.get(path);
     if (file !== undefined) response.setHeader("Content-Type", "text/plain; charset=utf-8").end(file);
     else if (path.startsWith(`${base}/.well-known/`)) response.writeHead(404).end();

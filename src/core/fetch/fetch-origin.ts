@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { SandboxLimits } from "../limits.ts";
 import { type CanonicalOrigin, OriginError, resolvePublisherPath } from "../origin.ts";
 import type { Capabilities, FetchOriginAnswer } from "../sandbox/capabilities.ts";
-import { fetchInsideOrigin, OriginFetchError, type OriginFetcher } from "./origin-fetch.ts";
+import { fetchInsideOrigin, OriginFetchError, type OriginFetcher, type OriginResponse } from "./origin-fetch.ts";
 
 type FetchOrigin = NonNullable<Capabilities["fetchOrigin"]>;
 
@@ -51,7 +51,7 @@ export function createFetchOrigin(options: FetchOriginOptions): FetchOrigin {
   };
 }
 
-async function readAnswer(response: Response, maxBytes: number, signal: AbortSignal): Promise<FetchOriginAnswer> {
+async function readAnswer(response: OriginResponse, maxBytes: number, signal: AbortSignal): Promise<FetchOriginAnswer> {
   const { bytes, truncated, contentLength } = await readTruncated(response, maxBytes, signal);
   const body = new TextDecoder().decode(bytes);
   return { status: response.status, body, truncated, bytes: bytes.length, contentLength };

@@ -9,7 +9,16 @@ export const USER_AGENT = `Skillgate/${VERSION}`;
  * The part of `fetch` that reaching a publisher needs. A host may inject one that routes by origin, for example to a
  * service binding or to a site it hosts itself; it must honour `redirect: "manual"`.
  */
-export type OriginFetcher = (url: string, init: RequestInit) => Promise<Response>;
+export type OriginFetcher = (url: string, init: RequestInit) => Promise<OriginResponse>;
+
+/** The part of a `Response` that is used. */
+export interface OriginResponse {
+  /** `opaqueredirect` where a browser hides where it was led to. */
+  readonly type?: string;
+  readonly status: number;
+  readonly headers: Pick<Headers, "get" | "has">;
+  readonly body: ReadableStream<Uint8Array> | null;
+}
 
 export type OriginFetchErrorCode =
   | "timeout"
@@ -63,7 +72,7 @@ const REDIRECT_STATUS = new Set([301, 302, 303, 307, 308]);
  */
 export async function fetchInsideOrigin<T>(
   request: OriginRequest,
-  read: (response: Response, signal: AbortSignal) => Promise<T>,
+  read: (response: OriginResponse, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { signal: outer, timeoutMs } = request;
   const controller = new AbortController();
@@ -94,15 +103,14 @@ export async function fetchInsideOrigin<T>(
   }
 }
 
-async function follow(request: OriginRequest, signal: AbortSignal): Promise<Response> {
+async function follow(request: OriginRequest, signal: AbortSignal): Promise<OriginResponse> {
   let { url } = request;
   let method = request.method ?? "GET";
   let body = request.body;
   let headers: Record<string, string> = { "user-agent": USER_AGENT, ...request.headers };
   for (let hops = 0; ; hops += 1) {
     const response = await send(request.fetch, url, { method, headers, signal, body, cache: request.cache });
-    // Only browsers make this type, so not every platform's typings know it.
-    if ((response.type as string) === "opaqueredirect") {
+    if (response.type === "opaqueredirect") {
       throw new OriginFetchError("opaque_redirect", "The origin redirects, and this platform hides where to.");
     }
     const location = REDIRECT_STATUS.has(response.status) ? response.headers.get("location") : null;
@@ -146,7 +154,7 @@ async function send(
     body: string | undefined;
     cache: "no-store" | undefined;
   },
-): Promise<Response> {
+): Promise<OriginResponse> {
   const { body, cache, ...rest } = init;
   init.signal.throwIfAborted();
   try {

@@ -4,7 +4,7 @@ import type { RequiredAttestations } from "../../core/runtime/origin-runtime.ts"
 import { Runtime } from "../../core/runtime/runtime.ts";
 import { describeUnavailable } from "../../core/runtime/unavailable.ts";
 import { CommandError } from "../command-error.ts";
-import { PinFile } from "../lock/pin-file.ts";
+import type { PinFile } from "../lock/pin-file.ts";
 import { createNodeSandboxLater } from "../node-sandbox.ts";
 import { connectTo, type OriginConnection, readOrigin } from "../origin-connection.ts";
 import { collect } from "../repeated-options.ts";
@@ -148,6 +148,7 @@ async function openPins(flags: ServeFlags, { cwd, now }: Terminal, narration: Na
     throw new CommandError("usage", "The options --lock-update and --frozen exclude each other.");
   }
   const onPinned = (message: string) => narration.tell("info", "pinned", message);
+  const { PinFile } = await import("../lock/pin-file.ts");
   return PinFile.open({ file, cwd, isUpdate: lockUpdate, isFrozen: frozen, now, onPinned });
 }
 

@@ -37,7 +37,7 @@ export function serveStdio({ input, output, ending, ...options }: StdioOptions):
     heartbeatMs: HEARTBEAT_MS,
     ...options,
     send: (text) => {
-      if (!output.write(`${text}\n`)) input.pause();
+      if (!output.write(`${text.replace(LINE_ENDS, escaped)}\n`)) input.pause();
     },
   });
   const lines = new LineReader(MAX_LINE_BYTES, (line) => {
@@ -77,6 +77,14 @@ export function serveStdio({ input, output, ending, ...options }: StdioOptions):
   ending.addEventListener("abort", stop, { once: true });
   if (ending.aborted) stop();
   return { listChanged: () => connection.listChanged(), ended };
+}
+
+/** JSON may have these as they are; readers of lines, Node's `readline` among them, take them for the end of one. */
+const LINE_ENDS = /[\u2028\u2029]/g;
+
+/** In JSON they stand in strings alone, where this is the same character. */
+function escaped(character: string): string {
+  return character === "\u2028" ? "\\u2028" : "\\u2029";
 }
 
 const TOO_LONG: RpcFailure = {

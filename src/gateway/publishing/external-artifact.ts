@@ -26,7 +26,7 @@ export async function fetchExternalArtifact(
     const origin = parseOrigin(new URL(url).origin, rules);
     const request = { fetch: fetcher, origin, url: new URL(url), redirects: MAX_REDIRECTS, timeoutMs: TIMEOUT_MS };
     return await fetchInsideOrigin({ ...request, cache: "no-store" }, async (response, signal) => {
-      if (!response.ok) {
+      if (response.status < 200 || response.status > 299) {
         throw new PublicationError(
           "fetch_failed",
           `${field}.url`,

@@ -8,7 +8,7 @@ import { fetchHostedSite } from "../publishing/site-fetch.ts";
  * address. A service is asked exactly as the network would be. It may ignore the signal; the caller's time limits do not rely on it
  * (`fetchInsideOrigin`, `readBounded`). A site that this gateway hosts is read without any fetch.
  */
-export function publisherFetch(env: Env): OriginFetcher {
+export function publisherFetch(env: Env): (...request: Parameters<OriginFetcher>) => Promise<Response> {
   const answer = readSettings(env);
   if (!answer.ok) return () => Promise.reject(new Error("A setting of the gateway is not valid."));
   const { settings } = answer;

@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { sha256Hex } from "../../core/integrity.ts";
 import { freshDatabase } from "../admin/fixture.ts";
 import { aSkill, ask, manifestOf, newSite, publish, type TestSite } from "./fixture.ts";
@@ -13,6 +13,7 @@ const READERS_APART_MS = 20;
 const LONGEST_PAUSE_MS = 400;
 
 beforeAll(freshDatabase);
+afterAll(() => vi.restoreAllMocks());
 
 interface Row {
   readonly url: string;
@@ -48,6 +49,8 @@ it("[skills-8.41] ten publishes during 200 requests a second: no manifest mixes 
   const usual = await changingSite({});
   const plain = await changingSite({ artifactUrls: "plain" });
   await Promise.all([usual, plain].map((each) => each.publishVersion(0)));
+  // A line for each request would cost more than the requests.
+  vi.spyOn(console, "log").mockImplementation(() => undefined);
   const wrong: string[] = [];
   let newer = 0;
   const read = async ({ site, versionOf }: typeof usual, pause: number): Promise<void> => {

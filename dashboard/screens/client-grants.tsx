@@ -1,22 +1,26 @@
-import { usePages } from "../api/query.ts";
+import { queryOf, usePages, useSettled } from "../api/query.ts";
 import type { Client, Origin } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { useMay } from "../session.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Action } from "../ui/action.tsx";
-import { SearchField } from "../ui/form.tsx";
+import { SearchField, Select } from "../ui/form.tsx";
 import { Note, Section, State } from "../ui/parts.tsx";
 import { PagedTable } from "../ui/table.tsx";
+import { number } from "../ui/words.ts";
 import { useFilter } from "./filters.ts";
 
-const FILTER = { q: "text" } as const;
+const FILTER = { q: "text", show: "text" } as const;
 
 /** Which origins a client may call. */
 export function ClientGrants({ client }: { readonly client: Client }) {
-  const { fields, set, asked } = useFilter(FILTER);
+  const { fields, set } = useFilter(FILTER);
   const isAdmin = useMay("admin");
-  const query = usePages<Origin>(`/origins${asked}`);
   const granted = client.grants === "all" ? null : new Set(client.grants);
+  // Those that it has come first; the others are looked for when one is to be granted.
+  const showsAll = granted === null || granted.size === 0 || fields.show === "all";
+  const q = useSettled(fields.q);
+  const query = usePages<Origin>(`/origins${queryOf({ q, grantedTo: showsAll ? null : client.id })}`);
   const patch = (grants: "all" | readonly string[]) => () => ({
     method: "PATCH" as const,
     path: `/clients/${client.id}`,
@@ -54,6 +58,18 @@ export function ClientGrants({ client }: { readonly client: Client }) {
     >
       {granted === null && <Note tone="info">It may call every active origin, present and future.</Note>}
       <div class="filters">
+        {granted !== null && granted.size > 0 && (
+          <Select
+            label="Show"
+            name="show"
+            value={showsAll ? "all" : ""}
+            onChange={(event) => set("show", event.currentTarget.value)}
+            options={[
+              ["", `Granted: ${number(granted.size)}`],
+              ["all", "All origins"],
+            ]}
+          />
+        )}
         <SearchField label="Address contains" value={fields.q} onSearch={(text) => set("q", text)} />
       </div>
       <PagedTable

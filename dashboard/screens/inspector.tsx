@@ -1,16 +1,16 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { curlOf } from "../api/curl.ts";
 import { type Exchange, exchange, type McpTool, messageOf, refusalOf } from "../api/mcp.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
 import { type ApiRequest, change } from "../api/request.ts";
 import { useMay } from "../session.tsx";
 import { Source } from "../text/source.tsx";
 import { jsonText, textOfValue } from "../text/value.ts";
-import { Visible, visibleParts } from "../text/visible.tsx";
+import { Visible } from "../text/visible.tsx";
 import { CurlOf } from "../ui/action.tsx";
 import { SearchField, TextArea, textOf } from "../ui/form.tsx";
-import { Badge, Copy, Empty, Note, ProblemNote, Screen, Section } from "../ui/parts.tsx";
+import { Badge, Empty, Note, ProblemNote, Screen, Section } from "../ui/parts.tsx";
 import { count } from "../ui/words.ts";
+import { ExchangeView, SHOWN_MESSAGE } from "./inspector-messages.tsx";
 import { ClientPicker, OriginPicker } from "./pickers.tsx";
 import { argumentsOf, hasForm, SchemaFields } from "./schema-form.tsx";
 
@@ -25,8 +25,6 @@ interface Inspection {
 const MAX_TOOLS = 10_000;
 const SHOWN_TOOLS = 200;
 const MAX_EXCHANGES = 30;
-/** Characters of a message or a result, until somebody asks for more: each may be hidden, and then is an element of its own. */
-const SHOWN_MESSAGE = 8_000;
 
 function inspectionRequest(clientId: string): ApiRequest {
   return { method: "POST", path: `/clients/${clientId}/inspection-tokens` };
@@ -297,60 +295,6 @@ function Result({ message }: { readonly message: Readonly<Record<string, unknown
           <Visible text={part?.type === "text" ? textOfValue(part.text) : jsonText(part)} most={SHOWN_MESSAGE} />
         </pre>
       ))}
-    </div>
-  );
-}
-
-function ExchangeView({ exchange: one }: { readonly exchange: Exchange }) {
-  // Thirty of them may have a megabyte each: what is closed is not laid out.
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <details class="card" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        {one.method} · {one.status === 0 ? "no answer" : one.status} · {Math.round(one.ms)} ms
-      </summary>
-      {isOpen && <Messages exchange={one} />}
-    </details>
-  );
-}
-
-function Messages({ exchange: one }: { readonly exchange: Exchange }) {
-  return (
-    <div class="section">
-      <div class="actions">
-        <Copy text={() => curlOf(one.wire, "CLIENT_TOKEN")} label="Copy as curl" />
-        <Copy text={one.request} label="Copy request" />
-        <Copy text={one.response} label="Copy answer" />
-      </div>
-      {one.timing.length > 0 && (
-        <table class="timing">
-          <caption class="unseen">Time of each step</caption>
-          <thead>
-            <tr>
-              <th scope="col">Step</th>
-              <th scope="col">Milliseconds</th>
-            </tr>
-          </thead>
-          <tbody>
-            {[...one.timing, { step: "as the browser saw it", ms: one.ms }].map(({ step, ms }) => (
-              <tr key={step}>
-                <td>{step}</td>
-                <td>{ms.toFixed(1)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <h3>Request</h3>
-      <pre class="box" tabIndex={0} aria-label="Request" role="region">
-        <Visible text={one.request} most={SHOWN_MESSAGE} />
-      </pre>
-      <h3>Answer</h3>
-      <pre class="box" tabIndex={0} aria-label="Answer" role="region">
-        {one.headers.map(([name, value]) => visibleParts(`${name}: ${value}\n`))}
-        {"\n"}
-        <Visible text={one.response} most={SHOWN_MESSAGE} />
-      </pre>
     </div>
   );
 }

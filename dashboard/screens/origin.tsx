@@ -107,8 +107,7 @@ function Skills({ origin }: { readonly origin: Origin }) {
     { head: "Hash", cell: ({ toolSha256 }) => <Hash value={toolSha256} /> },
     {
       head: "Published",
-      cell: ({ lastSeenAt }) =>
-        lastSeenAt === origin.probedAt ? "in the last probe" : <span class="quiet">no longer</span>,
+      cell: ({ lastSeenAt }) => (lastSeenAt === origin.probedAt ? "now" : <span class="quiet">no longer</span>),
     },
     { head: "First seen", cell: ({ firstSeenAt }) => <Moment at={firstSeenAt} /> },
     {

@@ -27,8 +27,10 @@ export function DiffView({ diff }: { readonly diff: SkillDiff }) {
         </Note>
       )}
       <div class="diff-frame" tabIndex={0} role="region" aria-label="Difference">
-        <table class="diff">
-          <caption class="unseen">Old lines on the left, new lines on the right</caption>
+        <table class={diff.against === null ? "diff alone" : "diff"}>
+          <caption class="unseen">
+            {diff.against === null ? "All lines are new" : "Old lines on the left, new lines on the right"}
+          </caption>
           <thead>
             <tr>
               <th scope="col">Line</th>

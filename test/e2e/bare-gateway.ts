@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildGateway, type RunningGateway, startGateway } from "../../src/dev/stack/gateway.ts";
+import { buildGateway, type GatewayOptions, type RunningGateway, startGateway } from "../../src/dev/stack/gateway.ts";
 import { findFreeRun, HOST } from "../../src/dev/stack/ports.ts";
 
 export const ADMIN_TOKEN = "console-admin-token-0123456789";
@@ -16,14 +16,18 @@ export interface BareGateway {
   stop(): Promise<void>;
 }
 
-export async function startBareGateway(): Promise<BareGateway> {
+/** Settings over those of every such gateway, and what it fetches in place of the network's. */
+export type BareOptions = Partial<Pick<GatewayOptions, "vars" | "documents">>;
+
+export async function startBareGateway(options: BareOptions = {}): Promise<BareGateway> {
   const port = await findFreeRun(1);
   const stateDir = await mkdtemp(join(tmpdir(), "skillgate-bare-"));
   const gateway = await startGateway({
+    ...options,
     worker: await buildGateway(),
     port,
     stateDir,
-    vars: { ALLOW_LOOPBACK_ORIGINS: "true", PUBLIC_HOSTS: `${HOST}:${port}`, ADMIN_TOKEN },
+    vars: { ALLOW_LOOPBACK_ORIGINS: "true", PUBLIC_HOSTS: `${HOST}:${port}`, ADMIN_TOKEN, ...options.vars },
     onLog: () => undefined,
   });
   return {

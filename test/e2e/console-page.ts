@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { ADMIN_TOKEN, type BareGateway, startBareGateway } from "./bare-gateway.ts";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+import { ADMIN_TOKEN, type BareGateway, type BareOptions, startBareGateway } from "./bare-gateway.ts";
 
 const CHROMIUM = [
   process.env.CHROMIUM_PATH,
@@ -20,6 +20,9 @@ export const SKIPPED = HAS_CHROMIUM ? "" : " (skipped: no Chromium found; set CH
 
 export { ADMIN_TOKEN };
 
+/** More than any screen of a test has stops. */
+const MOST_TABS = 80;
+
 /** The levels of WCAG 2.2 AA in axe's words. */
 const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
@@ -30,13 +33,20 @@ export interface Console extends BareGateway {
     ...versions: readonly SiteVersion[]
   ): Promise<string>;
   /** A browser that nobody signed in yet. What goes wrong in its pages is collected in `faults`. */
-  open(options?: { readonly scheme?: "light" | "dark"; readonly width?: number }): Promise<Visitor>;
+  open(options?: VisitOptions): Promise<Visitor>;
 }
 
 export interface SiteVersion {
   readonly title: string;
   readonly description: string;
   readonly note?: string;
+}
+
+export interface VisitOptions {
+  readonly scheme?: "light" | "dark";
+  readonly width?: number;
+  /** What something before the gateway adds to every request. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Visitor {
@@ -52,8 +62,8 @@ export interface Visitor {
 }
 
 /** A gateway with its console, and a browser. */
-export async function startConsole(): Promise<Console> {
-  const gateway = await startBareGateway();
+export async function startConsole(options: BareOptions = {}): Promise<Console> {
+  const gateway = await startBareGateway(options);
   const browser = await launchChromium();
   return {
     ...gateway,
@@ -84,11 +94,12 @@ export function launchChromium(): Promise<Browser> {
 async function visit(
   browser: Browser,
   url: string,
-  { scheme = "light", width = 1280 }: { readonly scheme?: "light" | "dark"; readonly width?: number } = {},
+  { scheme = "light", width = 1280, headers = {} }: VisitOptions = {},
 ): Promise<Visitor> {
   const context = await browser.newContext({
     colorScheme: scheme,
     viewport: { width, height: 900 },
+    extraHTTPHeaders: headers,
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
@@ -131,6 +142,17 @@ async function visit(
       await settled();
     },
   };
+}
+
+/** Presses Tab, or Shift+Tab, until a thing has the focus, as somebody without a mouse does. */
+export async function tabTo(page: Page, wanted: Locator, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
+  await wanted.waitFor();
+  const isThere = () => wanted.evaluate((element) => element === document.activeElement);
+  for (let presses = 0; presses < MOST_TABS; presses++) {
+    if (await isThere()) return;
+    await page.keyboard.press(key);
+  }
+  throw new Error(`${wanted} is not reached by ${key}.`);
 }
 
 const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { convertV4MiniflareOptions, fetch, Log, LogLevel, Miniflare, type Request, Response } from "miniflare";
 import { buildDashboard, DASHBOARD_FOLDER } from "../dashboard/build.ts";
 import { buildDemo } from "../demo/build.ts";
 import { type BuiltWorker, buildWorker } from "./bundle.ts";
@@ -40,6 +40,8 @@ export interface GatewayOptions {
   readonly onLog: (line: LogLine) => void;
   /** A second isolate on this port: the same database and Durable Objects, as two data centres have. */
   readonly secondPort?: number;
+  /** JSON documents that the gateway fetches, by their addresses, in place of what the network has there. */
+  readonly documents?: ReadonlyMap<string, object>;
 }
 
 export interface RunningGateway {
@@ -62,7 +64,7 @@ export async function buildGateway(): Promise<BuiltWorker> {
 
 /** Starts the gateway in a workerd of its own, listening directly, with its database migrated and its cron running. */
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { worker, port, secondPort, stateDir, vars, onLog } = options;
+  const { worker, port, secondPort, stateDir, vars, onLog, documents } = options;
   process.env.MINIFLARE_WORKERD_V8_FLAGS ??= V8_FLAGS;
   const { assets: _, ...bound } = worker.options;
   const isolate = (name: string, itsPort: number) => ({
@@ -72,6 +74,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     modules: [...worker.modules],
     bindings: { ...(worker.options.bindings as object), ...vars },
     unsafeDirectSockets: [{ host: HOST, port: itsPort }],
+    ...(documents === undefined
+      ? {}
+      : {
+          outboundService: async (request: Request) => {
+            const found = documents.get(request.url);
+            return found === undefined ? fetch(request) : Response.json(found);
+          },
+        }),
   });
   const second = (itsPort: number) => ({
     ...isolate(`${NAME}-2`, itsPort),

@@ -1,7 +1,11 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 
-/** Reads an option that may be given several times. */
-export function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+/** An option that may be given several times; its value is the list of what it was given. */
+export function repeatable(flags: string, description: string): Option {
+  return new Option(flags, `${description}; may be repeated`).argParser(collect).default([], "none");
+}
+
+function collect(value: string, earlier: readonly string[]): readonly string[] {
   return [...earlier, value];
 }
 

@@ -10,7 +10,7 @@ import type { Terminal } from "./terminal.ts";
 import type { TrustedReviewers } from "./verdicts.ts";
 
 export const REVIEWER_HELP =
-  "whom to trust: type:name and the public key in base64, or sigstore:identity=issuer|identity; may be repeated";
+  "whom to trust: type:name and the public key in base64, or sigstore:identity=issuer|identity";
 
 export interface ReviewerFlags {
   readonly reviewer: readonly string[];

@@ -11,7 +11,7 @@ import type { CanonicalOrigin } from "../../core/origin.ts";
 import { CommandError } from "../command-error.ts";
 import { readAttestationsFile } from "../files.ts";
 import { connectTo, readOrigin } from "../origin-connection.ts";
-import { collect } from "../repeated-options.ts";
+import { repeatable } from "../repeated-options.ts";
 import { REVIEWER_HELP, type ReviewerFlags, readTrustedReviewers } from "../reviewer-options.ts";
 import { type Terminal, table } from "../terminal.ts";
 import { type TrustedReviewers, verdictsUnder } from "../verdicts.ts";
@@ -38,7 +38,7 @@ export function verifyCommand(terminal: Terminal): Command {
   return new Command("verify")
     .description("Check every entry of an attestations.json: whose it is, whether it holds today.")
     .argument("<file|origin>", "an attestations.json, or the site that publishes one")
-    .option("--reviewer <attester=key>", REVIEWER_HELP, collect, [])
+    .addOption(repeatable("--reviewer <attester=key>", REVIEWER_HELP))
     .option("--reviewers <file>", "a JSON file of reviewers: {attester: {public_key, registered_at}}")
     .option("--json", "print the entries as JSON")
     .addHelpText("after", "\nExit codes: 0 every entry holds, 1 one does not, 2 the command line is wrong.")

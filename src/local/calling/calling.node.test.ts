@@ -214,6 +214,8 @@ describe("dev", () => {
     await session.until(/^Invalid arguments at \/name/);
     session.type("nothing");
     await session.until(/^There is no tool nothing/);
+    session.type('hello {"name": "\uFFFD"}');
+    await session.until(/^The line is not valid UTF-8/);
     session.type("hello {");
     await session.until(/not JSON/);
 

@@ -23,6 +23,8 @@ export async function callByLines(session: Session): Promise<void> {
     if (line === undefined || line === ".exit") return;
     try {
       if (line === "" || line === ".list") await list(session);
+      else if (line.includes("\uFFFD"))
+        terminal.report("The line is not valid UTF-8, or holds U+FFFD, which is written \\ufffd.");
       else if (line.startsWith(".")) terminal.report("There are .list and .exit, and the names of tools.");
       else if (!(await callTyped(line, session))) return;
     } catch (error) {

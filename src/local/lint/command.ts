@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { DEFAULT_DISCOVERY_LIMITS } from "../../core/limits.ts";
 import { createNodeSandbox } from "../node-sandbox.ts";
-import { collect } from "../repeated-options.ts";
+import { repeatable } from "../repeated-options.ts";
 import { REVIEWER_HELP, readTrustedReviewers } from "../reviewer-options.ts";
 import { openOrigin } from "../serve/origin-or-folder.ts";
 import type { Terminal } from "../terminal.ts";
@@ -22,7 +22,7 @@ export function lintCommand(terminal: Terminal): Command {
   return new Command("lint")
     .description("Check a publisher as a gateway would, before the gateway does.")
     .argument("<origin>", "the site, such as https://publisher.example or http://127.0.0.1:9000, or its folder")
-    .option("--reviewer <attester=key>", REVIEWER_HELP, collect, [])
+    .addOption(repeatable("--reviewer <attester=key>", REVIEWER_HELP))
     .option("--reviewers <file>", "a JSON file of reviewers: {attester: {public_key, registered_at}}")
     .addOption(
       new Option("--mode <mode>", "what attestations must do: with enforcing, every skill must be attested")

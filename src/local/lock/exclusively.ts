@@ -104,7 +104,9 @@ async function takeAway(lock: string, holder: string): Promise<void> {
     if (errorCode(error) === "ENOENT") return;
     throw error;
   }
-  if ((await textOf(aside)) === holder) await rm(aside, { force: true });
+  const found = await textOf(aside);
+  // Whoever has the lock by now may have cleared away what its dead owner left.
+  if (found === null || found === holder) await rm(aside, { force: true });
   else await rename(aside, lock);
 }
 

@@ -3,7 +3,7 @@ import type { Json } from "../../core/json.ts";
 import { readAttestationsFile } from "../files.ts";
 import { createNodeSandbox } from "../node-sandbox.ts";
 import { readOrigin } from "../origin-connection.ts";
-import { collect } from "../repeated-options.ts";
+import { repeatable } from "../repeated-options.ts";
 import { openSite, type SiteFiles } from "../serve/site-files.ts";
 import { shellCommand } from "../shell-command.ts";
 import { printable, type Terminal } from "../terminal.ts";
@@ -24,7 +24,7 @@ export function buildCommand(terminal: Terminal): Command {
     .argument("[dir]", "the folder of the site", ".")
     .option("--check", "write nothing; end with 1 and name what is not as it would become")
     .option("--origin <origin>", "where the site is, or will be, such as https://user.github.io/repo")
-    .option("--attestations <file>", "add what a reviewer sent; may be repeated", collect, [])
+    .addOption(repeatable("--attestations <file>", "add what a reviewer sent"))
     .addHelpText("after", HELP)
     .action(async (folder: string, flags: BuildFlags) => {
       const site = await openSite(folder, terminal);

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -49,8 +49,6 @@ describe("while somebody is at work on a site", () => {
     await put({ [INDEX]: JSON.stringify({ ...others, skills: [{ ...skills[0], ...author }] }) });
     for (const gone of ["skills/one/SKILL.md", "skills/one/tool.js", "skills"]) {
       const before = await mkdtemp(join(tmpdir(), "skillgate-aside-"));
-      await run(["build"], { cwd: folder });
-      const { cp } = await import("node:fs/promises");
       await cp(join(folder, "skills"), before, { recursive: true });
       await rm(join(folder, gone), { recursive: true });
       const atWork = await buildAtWork();

@@ -7,7 +7,7 @@ import { CommandError } from "../command-error.ts";
 import type { PinFile } from "../lock/pin-file.ts";
 import { createNodeSandboxLater } from "../node-sandbox.ts";
 import { connectTo, type OriginConnection, readOrigin } from "../origin-connection.ts";
-import { collect } from "../repeated-options.ts";
+import { repeatable } from "../repeated-options.ts";
 import { readPort } from "../serve/port-option.ts";
 import type { Terminal } from "../terminal.ts";
 import { Narration } from "./narration.ts";
@@ -41,10 +41,11 @@ export function addServeOptions(program: Command): Command {
     .option("--lock <file>", "pin every skill at first use: refuse it when it changes")
     .option("--lock-update", "with --lock: pin what has changed anew")
     .option("--frozen", "with --lock: use only what is pinned, and never write the file")
-    .option(
-      "--require-attestation <who>",
-      "serve only what this reviewer attests: attester=key, or issuer|identity for Sigstore; may be repeated",
-      collect,
+    .addOption(
+      repeatable(
+        "--require-attestation <who>",
+        "serve only what this reviewer attests: attester=key, or issuer|identity for Sigstore",
+      ),
     )
     .option("--json-logs", "write progress and complaints as one JSON object a line")
     .option("--verbose", "tell of every fetch and every hash")

@@ -54,7 +54,8 @@ describe("tokens that another gateway issued", () => {
     const guesses = await Promise.all(Array.from({ length: 40 }, (_, i) => status(`guess ${i}`)));
     expect(guesses.filter((one) => one === 401).length).toBe(5);
     expect(guesses.filter((one) => one === 429).length).toBe(35);
-    expect(prepare).toHaveBeenCalledTimes(1);
+    // What others left to be written behind their answers is no read of tokens.
+    expect(prepare.mock.calls.filter(([query]) => query.includes("client_tokens")).length).toBe(1);
     prepare.mockRestore();
     expect(await status("honest")).toBe(400);
   });

@@ -106,7 +106,8 @@ describe("guesses at once", () => {
     const statuses = (await Promise.all(guesses)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 401).length).toBe(5);
     expect(statuses.filter((status) => status === 429).length).toBe(35);
-    expect(prepare).toHaveBeenCalledTimes(5);
+    // What others left to be written behind their answers is no read of tokens.
+    expect(prepare.mock.calls.filter(([query]) => query.includes("client_tokens")).length).toBe(5);
     prepare.mockRestore();
     unknownFailures.clear();
   });

@@ -33,6 +33,8 @@ export const FRESH_MS = 15_000;
 export const SERVABLE_MS = 105_000;
 /** A failed discovery is not tried again for this long. */
 const FAILURE_MEMORY_MS = 10_000;
+/** A refresh behind an answer begins so much later, so that the caller, whose isolate may be cold, does not compete with it. */
+const REFRESH_BEHIND_MS = 250;
 /** Releases of all hubs that happen to live in one isolate, together; what does not fit is read from storage when it is asked for. */
 const MEMORY_BYTES = 8 * 1_048_576;
 const inMemory = new LruCache<string, PackedRelease>(MEMORY_BYTES, packedBytes);
@@ -69,6 +71,8 @@ export class OriginHub extends DurableObject<Env> {
   #flight: Promise<Outcome> | null = null;
   /** Ends the discovery under way. */
   #ending = new AbortController();
+  /** A refresh is about to begin. */
+  #isRefreshDue = false;
   #reconsidering: Promise<void> | null = null;
   /** See {@link #writeLater}. */
   readonly #unwritten: (() => void)[] = [];
@@ -104,7 +108,7 @@ export class OriginHub extends DurableObject<Env> {
     const age = this.#age();
     const held = age <= SERVABLE_MS ? this.#answerHeld("hub", knownVersion) : null;
     if (held !== null) {
-      if (age > FRESH_MS && !this.#failedLately()) this.ctx.waitUntil(this.#refresh(origin));
+      if (age > FRESH_MS && !this.#failedLately()) this.#refreshBehind(origin);
       return held;
     }
     if (this.#failed !== null && this.#failedLately()) return this.#lastKnownGood(this.#failed.failure, knownVersion);
@@ -316,6 +320,18 @@ export class OriginHub extends DurableObject<Env> {
       this.#flight = null;
     });
     return this.#flight;
+  }
+
+  #refreshBehind(origin: CanonicalOrigin): void {
+    if (this.#isRefreshDue || this.#flight !== null) return;
+    this.#isRefreshDue = true;
+    const refresh = async () => {
+      await scheduler.wait(REFRESH_BEHIND_MS);
+      this.#isRefreshDue = false;
+      // Another one may have come first.
+      if (this.#age() > FRESH_MS && !this.#failedLately()) await this.#refresh(origin);
+    };
+    this.ctx.waitUntil(refresh());
   }
 
   /** Never rejects. */

@@ -28,6 +28,9 @@ interface Rows {
   readonly items: readonly Row[];
 }
 
+/** What a screen, or the API behind it, comes to say; beside other tests that may take a while. */
+const soon = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: 20_000 });
+
 /** The first way of each request through the gateway is spoilt: what it was conditional on, else its body, else its address. */
 async function spoil(route: Route): Promise<void> {
   const request = route.request();
@@ -181,7 +184,7 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await button("Reject").click();
     await page.getByLabel("Note").fill("It hides something.");
     await submit("Reject greet?", "Reject");
-    await expect.poll(() => versionOf("greet")).toMatchObject({ state: "rejected", note: "It hides something." });
+    await soon(() => versionOf("greet")).toMatchObject({ state: "rejected", note: "It hides something." });
   });
 
   it("registers reviewers, signs, renews, stores, revokes and lifts, and keeps the lists' filters", async () => {
@@ -210,13 +213,13 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await button("Sign here").click();
     await submit("Sign leave", "Sign and store");
     const attestations = async () => (await read<Rows>("/attestations")).items;
-    await expect.poll(attestations).toMatchObject([{ skill: "leave", attester: "human:ada" }]);
+    await soon(attestations).toMatchObject([{ skill: "leave", attester: "human:ada" }]);
     await visitor.goTo("/attestations");
     await button("Renew").click();
     const later = new Date(Date.now() + 20 * 86_400_000).toISOString().slice(0, 10);
     await page.getByLabel("Valid until").fill(later);
     await submit("Sign leave anew", "Sign and store");
-    await expect.poll(async () => (await attestations()).map(({ validUntil }) => validUntil)).toContain(later);
+    await soon(async () => (await attestations()).map(({ validUntil }) => validUntil)).toContain(later);
     const claim = {
       origin: publisher.origin as CanonicalOrigin,
       skill: "leave",
@@ -236,9 +239,7 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await page.getByLabel("Reason").fill("Signed by mistake.");
     await submit("Revoke the attestation of leave?", "Revoke");
     const revocations = async () => (await read<Rows>("/revocations")).items;
-    await expect
-      .poll(revocations)
-      .toMatchObject([{ kind: "attestation", reason: "Signed by mistake.", liftedAt: null }]);
+    await soon(revocations).toMatchObject([{ kind: "attestation", reason: "Signed by mistake.", liftedAt: null }]);
 
     // Filters are in the address: a reload, Back and the tabs keep them.
     await page.getByLabel("State").selectOption("in_force");
@@ -247,7 +248,7 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await page.getByRole("option", { name: publisher.origin }).click();
     await page.waitForURL(/origin=http.*state=in_force.*expiring=30/);
     const isFiltered = async (rows: number) => {
-      await expect.poll(() => page.locator("tbody tr").count()).toBe(rows);
+      await soon(() => page.locator("tbody tr").count()).toBe(rows);
       await page.getByRole("row", { name: /leave.*human:ada/ }).waitFor();
       expect(await page.getByLabel("State").inputValue()).toBe("in_force");
       expect(await page.getByLabel("Ending").inputValue()).toBe("30");
@@ -260,12 +261,12 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await button("Lift").click();
     await page.getByLabel("Reason").fill("It was right.");
     await submit("Lift this revocation?", "Lift");
-    await expect.poll(revocations).toMatchObject([{ liftReason: "It was right." }]);
+    await soon(revocations).toMatchObject([{ liftReason: "It was right." }]);
     await button("Revoke code everywhere").click();
     await page.getByLabel("SHA-256").fill("0".repeat(64));
     await page.getByLabel("Reason").fill("Known to be bad.");
     await submit("Revoke a hash everywhere", "Revoke");
-    await expect.poll(async () => (await revocations()).map(({ kind }) => kind)).toContain("hash");
+    await soon(async () => (await revocations()).map(({ kind }) => kind)).toContain("hash");
   });
 
   it("changes a client: its state, limits, grants and rules", async () => {
@@ -278,23 +279,23 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     ] as const) {
       await button(step).click();
       await submit(`${step} Desk?`, step);
-      await expect.poll(() => read(path)).toMatchObject({ status });
+      await soon(() => read(path)).toMatchObject({ status });
     }
     await button("Change").click();
     await page.getByLabel("Calls a minute").fill("7");
     await submit("Change Desk", "Save");
-    await expect.poll(() => read(path)).toMatchObject({ rpm: 7 });
+    await soon(() => read(path)).toMatchObject({ rpm: 7 });
 
     await visitor.show(`${path}/limits`);
     await button("Add a limit").click();
     const origin = page.getByRole("dialog").getByRole("combobox", { name: "Origin" });
-    await expect.poll(() => origin.inputValue()).toBe(publisher.origin);
+    await soon(() => origin.inputValue()).toBe(publisher.origin);
     await page.getByRole("dialog").getByLabel("Calls a minute").fill("3");
     await submit("Limit an origin or a tool", "Add");
-    await expect.poll(() => read(`${path}/limits`)).toMatchObject({ items: [{ tool: null, rpm: 3 }] });
+    await soon(() => read(`${path}/limits`)).toMatchObject({ items: [{ tool: null, rpm: 3 }] });
     await button("Remove").click();
     await submit("Remove this limit?", "Remove");
-    await expect.poll(() => read(`${path}/limits`)).toMatchObject({ items: [] });
+    await soon(() => read(`${path}/limits`)).toMatchObject({ items: [] });
 
     await visitor.show(`${path}/grants`);
     const originId = originPath.split("/").at(-1);
@@ -306,22 +307,22 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     ] as const) {
       await button(step).click();
       await submit(title, submitted);
-      await expect.poll(() => read(path)).toMatchObject({ grants });
+      await soon(() => read(path)).toMatchObject({ grants });
     }
 
     await visitor.show(`${path}/tools`);
     await button("Add a rule").click();
-    await expect.poll(() => origin.inputValue()).toBe(publisher.origin);
+    await soon(() => origin.inputValue()).toBe(publisher.origin);
     await page.getByLabel("Denied tools").fill("leave");
     await submit("Rule for an origin's tools", "Add");
-    await expect.poll(() => read(`${path}/tools`)).toMatchObject({ items: [{ allow: null, deny: ["leave"] }] });
+    await soon(() => read(`${path}/tools`)).toMatchObject({ items: [{ allow: null, deny: ["leave"] }] });
     await page.getByRole("row", { name: /leave/ }).getByRole("button", { name: "Change" }).click();
     await page.getByLabel("Denied tools").fill("greet");
     await submit(/^Tools of/, "Save");
-    await expect.poll(() => read(`${path}/tools`)).toMatchObject({ items: [{ deny: ["greet"] }] });
+    await soon(() => read(`${path}/tools`)).toMatchObject({ items: [{ deny: ["greet"] }] });
     await button("Remove").click();
     await submit(/^Remove the rule for/, "Remove");
-    await expect.poll(() => read(`${path}/tools`)).toMatchObject({ items: [] });
+    await soon(() => read(`${path}/tools`)).toMatchObject({ items: [] });
   });
 
   it("lets an operator in by Cloudflare Access, says how to get out of it, and refuses another application's", async () => {
@@ -371,10 +372,10 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await button("Replace").click();
     await page.getByLabel("trusted_root.json").fill(EMBEDDED_TRUST_ROOT);
     await submit("Replace the trust root", "Replace");
-    await expect.poll(() => read("/trust-root")).toMatchObject({ source: "operator" });
+    await soon(() => read("/trust-root")).toMatchObject({ source: "operator" });
     await button("Back to the embedded one").click();
     await submit("Go back to the embedded trust root?", "Go back");
-    await expect.poll(() => read("/trust-root")).toMatchObject({ source: "embedded" });
+    await soon(() => read("/trust-root")).toMatchObject({ source: "embedded" });
 
     await visitor.goTo("/operators");
     await button("Add an operator").click();
@@ -385,14 +386,14 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await grace.getByRole("button", { name: "Change" }).click();
     await page.getByRole("dialog").getByLabel("Role").selectOption("admin");
     await submit("Change Grace", "Save");
-    await expect.poll(operator).toMatchObject({ role: "admin" });
+    await soon(operator).toMatchObject({ role: "admin" });
     for (const [step, status] of [
       ["Suspend", "suspended"],
       ["Resume", "active"],
     ] as const) {
       await grace.getByRole("button", { name: step }).click();
       await submit(`${step} Grace?`, step);
-      await expect.poll(operator).toMatchObject({ status });
+      await soon(operator).toMatchObject({ status });
     }
     await grace.getByRole("button", { name: "Tokens" }).click();
     const tokens = page.getByRole("dialog", { name: "Tokens of Grace" });
@@ -400,7 +401,7 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     for (let times = 0; times < 2; times++) {
       await tokens.getByRole("button", { name: "Issue a token" }).click();
       await submit("Issue a token for Grace", "Issue");
-      await expect.poll(async () => issued.includes((await tokens.locator("pre").textContent()) ?? "")).toBe(false);
+      await soon(async () => issued.includes((await tokens.locator("pre").textContent()) ?? "")).toBe(false);
       issued.push((await tokens.locator("pre").textContent()) ?? "");
     }
     await tokens.getByRole("button", { name: "Revoke" }).first().click();

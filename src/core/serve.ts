@@ -66,6 +66,8 @@ export interface ProviderOptions {
   readonly whyMissing?: NonNullable<Provider["whyMissing"]>;
   /** How long a client may keep the lists, milliseconds. Default: the 15 s in which a release is fresh. */
   readonly ttlMs?: number;
+  /** Whether the client will be told when the lists change. Default: it will not. */
+  readonly listChanged?: boolean;
   onCall?(report: CallReport): void;
   /** Epoch milliseconds, for the duration in reports. */
   readonly now?: () => number;
@@ -90,6 +92,7 @@ export function createProvider(catalog: Catalog, options: ProviderOptions): Prov
 class CatalogProvider implements Provider {
   readonly serverInfo: Provider["serverInfo"];
   readonly ttlMs: number;
+  readonly listChanged: boolean;
   readonly resourceTemplates = NO_TEMPLATES;
   readonly whyMissing?: NonNullable<Provider["whyMissing"]>;
   readonly #catalog: Catalog;
@@ -99,6 +102,7 @@ class CatalogProvider implements Provider {
   constructor(catalog: Catalog, options: ProviderOptions) {
     this.serverInfo = options.serverInfo;
     this.ttlMs = options.ttlMs ?? DEFAULT_TTL_MS;
+    this.listChanged = options.listChanged ?? false;
     if (options.whyMissing !== undefined) this.whyMissing = options.whyMissing;
     this.#catalog = catalog;
     this.#options = options;

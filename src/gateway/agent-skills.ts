@@ -1,30 +1,59 @@
 import type { Context } from "hono";
 import type { AgentSkills } from "../core/agent-skills/skills-provider.ts";
+import type { Catalog } from "../core/catalog.ts";
+import type { CanonicalOrigin } from "../core/origin.ts";
+import type { OriginPolicy } from "./auth/policy.ts";
 import { inBackground } from "./background.ts";
+import type { Env, Settings } from "./env.ts";
 import { reportMismatch } from "./publishing/mismatch.ts";
 import { readSite } from "./publishing/read-site.ts";
 import { siteOfOrigin } from "./publishing/site-fetch.ts";
 import { siteSkills } from "./publishing/site-skills.ts";
 import type { GatewayContext } from "./request-context.ts";
 
+/** Whose skills of which origin are looked for, and for what. */
+export interface SkillsQuestion {
+  readonly settings: Settings;
+  readonly origin: CanonicalOrigin;
+  readonly originPolicy: OriginPolicy;
+  readonly catalog: Catalog;
+  readonly requestId: string;
+  /** Keeps background work alive after the answer. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
+/** The Agent Skills of the request's origin, see {@link skillsOf}. */
+export function findSkills(c: Context<GatewayContext>): Promise<AgentSkills | null> {
+  return skillsOf(c.env, {
+    settings: c.get("settings"),
+    origin: c.get("origin"),
+    originPolicy: c.get("originPolicy"),
+    catalog: c.get("catalog"),
+    requestId: c.get("requestId"),
+    waitUntil: (work) => inBackground(c, work),
+  });
+}
+
 /**
- * The Agent Skills of the request's origin, as its client may see them: those of the site that this gateway hosts there, as it is at this
- * moment; null where there are none.
+ * The Agent Skills of an origin, as a client may see them: those of the site that this gateway hosts there, as it is at this moment; null
+ * where there are none.
  *
  * @throws {GatewayError} `policy_unavailable`.
  */
-export async function findSkills(c: Context<GatewayContext>): Promise<AgentSkills | null> {
-  const { env } = c;
+export async function skillsOf(
+  env: Env,
+  { settings, origin, originPolicy, catalog, requestId, waitUntil }: SkillsQuestion,
+): Promise<AgentSkills | null> {
   const now = Date.now();
-  const name = await siteOfOrigin(env, c.get("settings"), c.get("origin"), now);
+  const name = await siteOfOrigin(env, settings, origin, now);
   const served = name === null ? null : await readSite(env, name, now);
   if (served === null) return null;
-  const { decisions, rules } = c.get("originPolicy");
+  const { decisions, rules } = originPolicy;
   return siteSkills(env, served, {
-    catalog: c.get("catalog"),
+    catalog,
     rules: rules?.tools ?? null,
     pointer: decisions.agentSkillsPointer,
-    requestId: c.get("requestId"),
-    onMismatch: (mismatch) => inBackground(c, reportMismatch(env, mismatch, now)),
+    requestId,
+    onMismatch: (mismatch) => waitUntil(reportMismatch(env, mismatch, now)),
   });
 }

@@ -22,6 +22,7 @@ import {
   serveMcp,
 } from "./mcp.ts";
 import { metrics } from "./metrics/metrics.ts";
+import { answerStream, asksForStream } from "./notifications/listen.ts";
 import { hostedByHost, hostedByPath } from "./publishing/hosted.ts";
 import { SITES_PATH } from "./publishing/site-address.ts";
 import {
@@ -42,6 +43,20 @@ const operators = requireOperator() as unknown as GatewayMiddleware;
 /** Every route of the gateway, and for each the steps of a request in the order in which they run. */
 export function createApp(): Hono<GatewayContext> {
   const app = new Hono<GatewayContext>();
+  app.get(
+    "/mcp/*",
+    inOrder(
+      findSettings,
+      browserOrigins,
+      requireStream,
+      timed("auth", authenticate),
+      timed("limiter", limitCalls),
+      chooseOrigin,
+      timed("policy", requireGrant),
+      limitOrigin,
+      timed("serve", answerStream),
+    ),
+  );
   app.all(
     "/mcp/*",
     inOrder(
@@ -134,8 +149,14 @@ function only(allow: string): GatewayMiddleware {
 }
 
 const requirePost: Step = (c) => {
-  if (c.req.method !== "POST") throw wrongMethod("POST, OPTIONS");
-  return undefined;
+  if (c.req.method === "POST") return undefined;
+  throw wrongMethod(c.get("settings").notifications ? "GET, POST, OPTIONS" : "POST, OPTIONS");
+};
+
+/** Any other GET is refused as if there were no streams: clients then do without. */
+const requireStream: Step = (c) => {
+  if (asksForStream(c)) return undefined;
+  throw wrongMethod("POST, OPTIONS");
 };
 
 function wrongMethod(allow: string): GatewayError {

@@ -44,19 +44,20 @@ export const browserOrigins: Step = (c) => {
   if (!mayCall(origin, new URL(c.req.url), c.get("settings"))) throw new GatewayError("browser_origin");
   answerHeaders.push(["Access-Control-Allow-Origin", origin]);
   if (c.req.method === "OPTIONS" && c.req.header("Access-Control-Request-Method") !== undefined) {
-    return completeAnswer(c, null, 204, preflightHeaders(c.req.header("Access-Control-Request-Headers") ?? ""));
+    const requested = c.req.header("Access-Control-Request-Headers") ?? "";
+    return completeAnswer(c, null, 204, preflightHeaders(requested, c.get("settings")));
   }
   answerHeaders.push(["Access-Control-Expose-Headers", EXPOSED_HEADERS]);
   return undefined;
 };
 
-function preflightHeaders(requested: string): Record<string, string> {
+function preflightHeaders(requested: string, { notifications }: Settings): Record<string, string> {
   const mirrored = requested
     .split(",")
     .map((name) => name.trim().toLowerCase())
     .filter((name) => MIRRORED.test(name));
   return {
-    "Access-Control-Allow-Methods": "POST, OPTIONS",
+    "Access-Control-Allow-Methods": notifications ? "GET, POST, OPTIONS" : "POST, OPTIONS",
     "Access-Control-Allow-Headers": [...REQUEST_HEADERS, ...mirrored.slice(0, 64)].join(", "),
     "Access-Control-Max-Age": "86400",
   };

@@ -11,6 +11,7 @@ import { jspiApi } from "../core/sandbox/engine.ts";
 import type { AuditHead } from "./durable/audit-head.ts";
 import type { LiveFeed } from "./durable/live-feed.ts";
 import type { MetricsStore } from "./durable/metrics-store.ts";
+import type { Notifier } from "./durable/notifier.ts";
 import type { OriginHub } from "./durable/origin-hub.ts";
 import type { RateLimiter } from "./durable/rate-limiter.ts";
 
@@ -22,6 +23,7 @@ export interface Env {
   readonly AUDIT_HEAD: DurableObjectNamespace<AuditHead>;
   readonly ORIGIN_HUB: DurableObjectNamespace<OriginHub>;
   readonly LIVE_FEED: DurableObjectNamespace<LiveFeed>;
+  readonly NOTIFIER: DurableObjectNamespace<Notifier>;
   /** Where it is bound, gets a point for every call beside what `usage_hourly` sums up. */
   readonly USAGE?: AnalyticsEngineDataset;
   /** Bytes of the sites that this gateway hosts, by site and digest. */
@@ -37,6 +39,8 @@ export interface Settings {
   readonly attestationMode: "off" | "advisory" | "enforcing";
   /** Recipes whose hash nobody declares are left out, or offered with a warning. */
   readonly unverifiedRecipes: UnverifiedRecipes;
+  /** Clients may open streams on which they are told that lists changed. */
+  readonly notifications: boolean;
   readonly sandboxEngine: "auto" | "jspi" | "asyncify";
   readonly discovery: DiscoveryLimits;
   readonly sandbox: SandboxLimits;
@@ -150,6 +154,7 @@ const WASM_PAGE = 65_536;
 const SETTINGS = z.object({
   ATTESTATION_MODE: oneOf(["off", "advisory", "enforcing"], "advisory"),
   UNVERIFIED_RECIPES: oneOf(["withhold", "offer"], "withhold"),
+  NOTIFICATIONS: oneOf(["on", "off"], "on"),
   SANDBOX_ENGINE: oneOf(["auto", "jspi", "asyncify"], "auto"),
   SERVER_TIMING: oneOf(["true", "false"], "false"),
   ALLOW_LOOPBACK_ORIGINS: oneOf(["true", "false"], "false"),
@@ -296,6 +301,7 @@ function parseSettings(env: Env): SettingsResult {
     settings: {
       attestationMode: value.ATTESTATION_MODE,
       unverifiedRecipes: value.UNVERIFIED_RECIPES,
+      notifications: value.NOTIFICATIONS === "on",
       sandboxEngine: value.SANDBOX_ENGINE,
       maxBodyBytes: value.MAX_BODY_BYTES,
       staleIfErrorMs: value.STALE_IF_ERROR_S * 1000,

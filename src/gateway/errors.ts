@@ -21,6 +21,7 @@ export type GatewayErrorCode =
   | "no_skills"
   | "limiter_unavailable"
   | "metrics_unavailable"
+  | "notifier_unavailable"
   | "pool_exhausted"
   | "skill_unavailable"
   | "policy_unavailable"
@@ -79,6 +80,12 @@ export const ERRORS: Readonly<Record<GatewayErrorCode, ErrorKind>> = {
   no_skills: { status: 502, rpcCode: -31502, sentence: "The origin offers no skill that can be used.", retryAfter: 10 },
   limiter_unavailable: { status: 503, rpcCode: -31503, sentence: "The rate limiter did not answer.", retryAfter: 2 },
   metrics_unavailable: { status: 503, rpcCode: -31503, sentence: "The counters did not answer.", retryAfter: 5 },
+  notifier_unavailable: {
+    status: 503,
+    rpcCode: -31503,
+    sentence: "The object that tells of changes did not answer.",
+    retryAfter: 5,
+  },
   pool_exhausted: { status: 503, rpcCode: -31503, sentence: "Every sandbox is busy.", retryAfter: 2 },
   skill_unavailable: {
     status: 503,

@@ -1,12 +1,14 @@
 import type { Context } from "hono";
 import { RPC, type RpcFailure } from "../core/mcp/errors.ts";
-import { type Message, parseMessage } from "../core/mcp/framing.ts";
+import { type Message, parseMessage, type RequestId } from "../core/mcp/framing.ts";
 import { errorResponse, type HttpAnswer, type ServeOptions, serveMessage } from "../core/mcp/http.ts";
 import type { Provider } from "../core/mcp/provider.ts";
+import type { ListKind } from "../core/mcp/subscriptions.ts";
 import { PoolExhausted } from "../core/sandbox/outcome.ts";
 import { completeAnswer } from "./answer-headers.ts";
 import { GatewayError } from "./errors.ts";
 import type { RequestLog } from "./log.ts";
+import { listen } from "./notifications/listen.ts";
 import type { GatewayContext } from "./request-context.ts";
 
 /** Methods that the log names; any other text in their place is the caller's own and stays out of it. */
@@ -22,6 +24,7 @@ const LOGGED_METHODS: ReadonlySet<string> = new Set([
   "prompts/list",
   "skills/list",
   "skills/get",
+  "subscriptions/listen",
   "notifications/initialized",
   "notifications/cancelled",
 ]);
@@ -66,6 +69,10 @@ class Serving implements ServeOptions {
   /** Asked for by modern clients' calls alone: the platform makes it when it is first looked at. */
   get signal(): AbortSignal {
     return this.#c.req.raw.signal;
+  }
+
+  subscribe(id: RequestId, kinds: readonly ListKind[]): Promise<ReadableStream<Uint8Array>> {
+    return listen(this.#c, { id, kinds });
   }
 
   describeError(error: unknown): RpcFailure {

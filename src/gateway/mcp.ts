@@ -7,7 +7,6 @@ import { concernsResources } from "../core/mcp/methods.ts";
 import type { Provider } from "../core/mcp/provider.ts";
 import { traceParent } from "../core/mcp/trace-context.ts";
 import { type CallReport, createProvider, type ProviderOptions } from "../core/serve.ts";
-import { VERSION } from "../core/version.ts";
 import { attestationsHeader, whyNone } from "./admitted.ts";
 import { findSkills } from "./agent-skills.ts";
 import { confirmClient } from "./auth/authenticate.ts";
@@ -25,10 +24,9 @@ import { publisherFetch } from "./releases/publisher-fetch.ts";
 import { type Found, releases } from "./releases/release-cache.ts";
 import { type GatewayContext, moment } from "./request-context.ts";
 import { sandboxFor } from "./sandbox.ts";
+import { SERVER_INFO } from "./server-info.ts";
 import type { Step } from "./steps.ts";
 import { policyFor, underRules } from "./trust/served-policy.ts";
-
-const SERVER_INFO = { name: "skillgate", title: "Skillgate", version: VERSION };
 
 /** Counts the call against the client's limits. Every authenticated POST counts, whatever becomes of it. */
 export const limitCalls: Step = (c) => {
@@ -123,8 +121,9 @@ export const limitOrigin: Step = (c) => {
   return takeOriginCall(c.env, c.get("client").clientId, { originId, limits }, tool);
 };
 
-function calledTool(message: Message): string | null {
-  if (message.kind !== "request" || message.method !== "tools/call") return null;
+/** @param message none where a stream is opened. */
+function calledTool(message: Message | undefined): string | null {
+  if (message?.kind !== "request" || message.method !== "tools/call") return null;
   const { name } = message.params;
   return typeof name === "string" ? name : null;
 }
@@ -214,6 +213,7 @@ class Serving implements ProviderOptions {
   readonly client: string;
   readonly forwardTrace: boolean;
   readonly unverifiedRecipes: UnverifiedRecipes;
+  readonly listChanged: boolean;
   readonly #log: RequestLog;
 
   constructor(c: Context<GatewayContext>) {
@@ -224,6 +224,7 @@ class Serving implements ProviderOptions {
     this.client = c.get("client").clientId;
     this.forwardTrace = c.get("originPolicy").decisions.forwardTrace;
     this.unverifiedRecipes = settings.unverifiedRecipes;
+    this.listChanged = settings.notifications;
     this.#log = c.get("log");
   }
 

@@ -7,6 +7,7 @@ import { wakeRecent } from "./wake.ts";
 export { AuditHead } from "./durable/audit-head.ts";
 export { LiveFeed } from "./durable/live-feed.ts";
 export { MetricsStore } from "./durable/metrics-store.ts";
+export { Notifier } from "./durable/notifier.ts";
 export { OriginHub } from "./durable/origin-hub.ts";
 export { RateLimiter } from "./durable/rate-limiter.ts";
 

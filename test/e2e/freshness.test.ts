@@ -2,20 +2,26 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { attestationEntry } from "../../src/core/attestation/attestation.ts";
 import { addDays, calendarDateOf } from "../../src/core/attestation/calendar-date.ts";
 import { signAttestation } from "../../src/core/attestation/sign.ts";
 import type { Sha256Hex } from "../../src/core/integrity.ts";
 import type { CanonicalOrigin } from "../../src/core/origin.ts";
+
+import type { LogLine } from "../../src/dev/stack/gateway.ts";
 import { ROOT } from "../../src/dev/stack/paths.ts";
 import { run } from "../../src/local/fixture/running.ts";
+
 import type { RpcAnswer } from "./caller.ts";
 import { FAULTS, startFaultyPublisher } from "./faulty-publisher.ts";
 import { digestAt, HostedSite } from "./hosted-site.ts";
+import { LISTENING, startListening } from "./listening-client.ts";
 import { skill, startTestPublisher, toolFile } from "./test-publisher.ts";
 import { startTwoGateways, type TwoGateways } from "./two-gateways.ts";
 
@@ -325,3 +331,50 @@ describe("a site that the gateway hosts", () => {
     await expect(installed("secret/SKILL.md")).rejects.toThrow("ENOENT");
   });
 });
+
+/** Publishes a version of a site with tools of these names. */
+async function publishSite(siteId: string, names: readonly string[]): Promise<void> {
+  const upload = async (text: string): Promise<string> => {
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    const answer = await fetch(`${gateways.url}/admin/api/v1/sites/${siteId}/blobs?sha256=${sha256}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${gateways.adminToken}`, "Content-Type": "application/octet-stream" },
+      body: text,
+    });
+    expect(answer.status).toBe(200);
+    return sha256;
+  };
+  const skills = names.map(async (name) => ({
+    ...{ name, type: "skill-md", description: `Does ${name}.`, url: `/skills/${name}.md` },
+    sha256: await upload(`---\nname: ${name}\ndescription: Does ${name}.\n---\n`),
+    tool: { url: `/tools/${name}.js`, sha256: await upload(toolFile(name, "return 1;")), name },
+  }));
+  await gateways.administer("POST", `/sites/${siteId}/versions`, { title: "Site", skills: await Promise.all(skills) });
+}
+
+describe("official clients of a site", () => {
+  it("are told of a publish, and every isolate lists what they were told of", async () => {
+    const site = (await gateways.administer("POST", "/sites", { name: "told" })) as Id;
+    await publishSite(site.id, ["one"]);
+    const origin = `${gateways.url}/s/told`;
+    await gateways.addOrigin(origin);
+    const { token } = (await gateways.administer("POST", `/clients/${gateways.clientId}/tokens`, {})) as {
+      readonly token: string;
+    };
+    await list(1, origin);
+    const endpoint = `${gateways.url}/mcp?origin=${encodeURIComponent(origin)}`;
+    const clients = await Promise.all(LISTENING.map((kind) => startListening(kind, endpoint, token)));
+    running.push(...clients);
+    const streams = () => gateways.log.filter((line) => isStreamAt(origin, line));
+    while (streams().length < clients.length) await wait(50);
+    await publishSite(site.id, ["one", "two"]);
+    const all = ["one", "two", "get_skill_guide"];
+    expect(await Promise.all(clients.map(({ told }) => told))).toEqual([all, all, all]);
+    expect(tools(await list(1, origin))).toEqual(all);
+  });
+});
+
+/** The line of a request that was answered with a stream of changes. */
+function isStreamAt(origin: string, { text }: LogLine): boolean {
+  return text.includes(`"origin":"${origin}"`) && /"httpMethod":"GET"|"method":"subscriptions\/listen"/.test(text);
+}

@@ -29,6 +29,7 @@ it("deploys as wrangler.toml says, with every binding that the README names", ()
     "env.METRICS",
     "env.AUDIT_HEAD",
     "env.LIVE_FEED",
+    "env.NOTIFIER",
     "env.DB",
     "env.SITES",
   ])

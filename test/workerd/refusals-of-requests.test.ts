@@ -264,12 +264,18 @@ describe("404, 405, 413, 415", () => {
     },
   );
 
-  it.each(["GET", "DELETE", "PUT", "PATCH", "OPTIONS"])(
-    "[10.2-get-mcp] [code:method_not_allowed] for %s /mcp, with Allow",
-    async (method) => {
+  it.each([
+    ["GET", "POST, OPTIONS"],
+    ["DELETE", "GET, POST, OPTIONS"],
+    ["PUT", "GET, POST, OPTIONS"],
+    ["PATCH", "GET, POST, OPTIONS"],
+    ["OPTIONS", "GET, POST, OPTIONS"],
+  ])(
+    "[10.2-get-mcp] [code:method_not_allowed] for %s /mcp that asks for no stream, with Allow: %s",
+    async (method, allow) => {
       for (const path of ["/mcp", "/mcp/shop.example"]) {
         const response = await send(path, { method });
-        expect(response.headers.get("Allow")).toBe("POST, OPTIONS");
+        expect(response.headers.get("Allow")).toBe(allow);
         await expectPlain(response, 405, "method_not_allowed");
       }
     },

@@ -7,7 +7,7 @@ import { agreedVersion, asksForContent } from "./methods.ts";
 import { progressNotifier, progressToken } from "./progress.ts";
 import type { CallContext, Provider } from "./provider.ts";
 import { ASSUMED_VERSION } from "./revisions.ts";
-import { LIST_NOTIFICATIONS, Subscriptions } from "./subscriptions.ts";
+import { LIST_KINDS, listChange, Subscriptions } from "./subscriptions.ts";
 
 /** What a connection serves, and to whom. */
 export interface ConnectionOptions extends Omit<AnswerOptions, "provider"> {
@@ -101,7 +101,7 @@ export class Connection {
     if (this.#isClosed) return;
     this.#subscriptions.listChanged();
     if (!this.#isInitialized) return;
-    for (const method of LIST_NOTIFICATIONS) this.#options.send(JSON.stringify({ jsonrpc: "2.0", method }));
+    for (const kind of LIST_KINDS) this.#options.send(listChange(kind, null));
   }
 
   /** Cancels what runs and ends subscriptions; nothing is sent from then on. */

@@ -8,9 +8,11 @@ import {
 } from "./answer.ts";
 import { classify, type Dialect } from "./eras.ts";
 import type { RpcFailure } from "./errors.ts";
+import { messageEvent, STREAM_HEADERS } from "./event-stream.ts";
 import { type Message, parseMessage, type RequestId } from "./framing.ts";
 import { checkStandardHeaders } from "./headers.ts";
 import { ProgressChannel, progressToken } from "./progress.ts";
+import { acknowledgement, type ListKind, subscriptionEnd, wantedLists } from "./subscriptions.ts";
 
 export interface ServeOptions extends AnswerOptions {
   readonly headers: Headers;
@@ -18,6 +20,12 @@ export interface ServeOptions extends AnswerOptions {
   readonly signal: AbortSignal;
   /** Makes the HTTP answer, where the host has headers of its own to add. */
   respond?(answer: HttpAnswer): Response;
+  /**
+   * Opens the stream of a modern client that wants to be told of changed lists, of at least one: server-sent events, each with one message
+   * (`messageEvent`), the first of them the `acknowledgement`. Without it, or where the provider promises nothing (`listChanged`), there is no
+   * method `subscriptions/listen`.
+   */
+  subscribe?(id: RequestId, kinds: readonly ListKind[]): Promise<ReadableStream<Uint8Array>>;
 }
 
 /** An answer before it becomes a `Response`; header names are in lower case. */
@@ -76,6 +84,9 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
     return respond(options, answerOf(id, failureOf(error, "modern", options)));
   }
 
+  if (dialect.era === "modern" && method === "subscriptions/listen" && maySubscribe(options)) {
+    return respond(options, await answerSubscription(message, options));
+  }
   const cancellation = dialect.era === "modern" ? new Cancellation(options.signal) : null;
   const token = method === "tools/call" && acceptsEventStream(headers) ? progressToken(dialect.meta) : null;
   if (token === null) {
@@ -91,15 +102,27 @@ export async function serveMessage(message: Message, options: ServeOptions): Pro
     return respond(options, first);
   }
   void answer.then(({ body }) => channel.finish(body));
-  return respond(options, {
-    status: 200,
-    body: channel.readable,
-    headers: {
-      "content-type": "text/event-stream",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no",
-    },
-  });
+  return respond(options, { status: 200, body: channel.readable, headers: STREAM_HEADERS });
+}
+
+type Subscribable = ServeOptions & Required<Pick<ServeOptions, "subscribe">>;
+
+function maySubscribe(options: ServeOptions): options is Subscribable {
+  return options.subscribe !== undefined && options.provider.listChanged === true;
+}
+
+/** A subscription of which nothing can be kept has ended at once. */
+async function answerSubscription({ id, params }: McpRequest, options: Subscribable): Promise<HttpAnswer> {
+  try {
+    const kinds = wantedLists(params);
+    const body =
+      kinds.length > 0
+        ? await options.subscribe(id, kinds)
+        : [acknowledgement(id, kinds), subscriptionEnd(id, options.provider.serverInfo)].map(messageEvent).join("");
+    return { status: 200, body, headers: STREAM_HEADERS };
+  } catch (error) {
+    return answerOf(id, failureOf(error, "modern", options));
+  }
 }
 
 async function answerRequest(

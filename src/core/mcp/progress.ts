@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.ts";
+import { messageEvent } from "./event-stream.ts";
 import type { CallContext } from "./provider.ts";
 
 /** The token a client put into `_meta.progressToken`, or `null` where it wants no progress. */
@@ -79,6 +80,6 @@ export class ProgressChannel {
   }
 
   #write(json: string): void {
-    this.#controller?.enqueue(this.#encoder.encode(`event: message\ndata: ${json}\n\n`));
+    this.#controller?.enqueue(this.#encoder.encode(messageEvent(json)));
   }
 }

@@ -10,6 +10,7 @@ import { badMember } from "./problem.ts";
 import { adminRoute } from "./roles.ts";
 import { body, json, problems, queryText, row, Sought } from "./shapes.ts";
 import { DEFAULT_GRACE_S, NewSite, ofSite, SiteBody, SiteChange, SiteStatus, showSite } from "./site-shapes.ts";
+import { tellSite } from "./tell-site.ts";
 
 const tags = ["sites"];
 
@@ -143,17 +144,20 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
       showSite,
     );
     forgetSiteDirectory();
+    tellSite(c, await getSite(registry, id));
     return answer;
   });
   app.openapi(remove, async (c) => {
     const { id } = c.req.valid("param");
     const registry = c.get("registry");
+    const site = await getSite(registry, id);
     await deleteSite(
       registry,
       conditionally(c, () => getSite(registry, id), showSite),
       id,
     );
     forgetSiteDirectory();
+    tellSite(c, site);
     return c.body(null, 204);
   });
   app.openapi(mismatches, async (c) => {

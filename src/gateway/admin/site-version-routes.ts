@@ -21,6 +21,7 @@ import { registrableOrigins } from "./registrable.ts";
 import { adminRoute } from "./roles.ts";
 import { body, Hash, json, problems, row } from "./shapes.ts";
 import { NewVersion, ofSite, SiteBody, showSite, showVersion, VersionBody, VersionNumber } from "./site-shapes.ts";
+import { tellSite } from "./tell-site.ts";
 
 /** Largest upload, that of an archive or a file. */
 export const MAX_BLOB_BYTES = 5_242_880;
@@ -149,8 +150,8 @@ export function addSiteVersionRoutes(app: OpenAPIHono<AdminEnv>): void {
     const { id } = c.req.valid("param");
     const { note = null, base, ...wanted } = c.req.valid("json");
     const registry = c.get("registry");
-    await getSite(registry, id);
-    return created(
+    const site = await getSite(registry, id);
+    const answer = await created(
       c,
       async (acting) => {
         const checked = await checkPublication(c.env, registry, id, asPublication(wanted), registrableOrigins(c));
@@ -158,6 +159,8 @@ export function addSiteVersionRoutes(app: OpenAPIHono<AdminEnv>): void {
       },
       showPublished,
     );
+    tellSite(c, site);
+    return answer;
   });
   app.openapi(list, async (c) => {
     const page = await listVersions(
@@ -174,12 +177,14 @@ export function addSiteVersionRoutes(app: OpenAPIHono<AdminEnv>): void {
   app.openapi(rollback, async (c) => {
     const { id } = c.req.valid("param");
     const registry = c.get("registry");
-    return changed(
+    const answer = await changed(
       c,
       () => getSite(registry, id),
       (acting) => rollBack(registry, acting, id, c.req.valid("json").version),
       showSite,
     );
+    tellSite(c, await getSite(registry, id));
+    return answer;
   });
 }
 

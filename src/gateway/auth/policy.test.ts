@@ -7,7 +7,14 @@ import type { OriginDecisions } from "../trust/decisions.ts";
 import { type OriginRow, PolicyCache, type PolicyReader } from "./policy.ts";
 
 const ORIGIN = "https://shop.example" as CanonicalOrigin;
-const CLIENT = { clientId: "cli_1", rpm: null, dailyQuota: null, grantAll: false, tokenKind: "client" } as const;
+const CLIENT = {
+  clientId: "cli_1",
+  rpm: null,
+  dailyQuota: null,
+  grantAll: false,
+  expiresAt: null,
+  tokenKind: "client",
+} as const;
 
 const ROW: OriginRow = {
   originId: "org_1",

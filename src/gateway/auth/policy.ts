@@ -15,9 +15,9 @@ import { type ClientRules, readRules } from "./client-rules.ts";
 import { ImportedTokens } from "./imported-tokens.ts";
 
 /** Policy is at most this old while D1 answers. */
-const POLICY_FRESH_MS = 5_000;
+export const POLICY_FRESH_MS = 5_000;
 /** … and at most this old while it does not. */
-const POLICY_STALE_MS = 60_000;
+export const POLICY_STALE_MS = 60_000;
 /** From this age on a used entry is read again in the background, so that a busy client never waits for D1. */
 const REFRESH_AHEAD_MS = 2_500;
 const READ_TIMEOUT_MS = 2_000;
@@ -32,6 +32,8 @@ export interface ClientPolicy {
   readonly rpm: number | null;
   readonly dailyQuota: number | null;
   readonly grantAll: boolean;
+  /** When the token ends to count, epoch milliseconds. */
+  readonly expiresAt: number | null;
   /** `inspection`: an operator looks at what this client sees. */
   readonly tokenKind: "client" | "inspection";
 }
@@ -52,7 +54,6 @@ export interface OriginPolicy extends Decided {
 
 interface TokenRow extends ClientPolicy {
   readonly clientActive: boolean;
-  readonly expiresAt: number | null;
   readonly revokedAt: number | null;
   /** As written down; epoch milliseconds. */
   readonly lastUsedAt: number | null;

@@ -10,6 +10,7 @@ import { type Env, readSettings, type Settings } from "../env.ts";
 import { publishLive } from "../live/live-feed.ts";
 import { LruCache } from "../lru.ts";
 import { settledRules } from "../mcp-origin.ts";
+import { tellNotifier } from "../notifications/tell-notifier.ts";
 import { inspectRelease } from "../releases/inspection.ts";
 import {
   type PackedRelease,
@@ -165,6 +166,13 @@ export class OriginHub extends DurableObject<Env> {
   history(): readonly PastOutcome[] {
     this.#writeNow();
     return this.#history.list();
+  }
+
+  /** Discovers now, where anybody was ever served anything: the publisher is known to have changed. */
+  async refresh(origin: CanonicalOrigin): Promise<void> {
+    // One under way may have read files from before the change.
+    await this.#flight;
+    if (this.#held !== null || this.#warmth.isWithdrawn) await this.#refresh(origin);
   }
 
   /** Refreshes a release whose alarm should have rung, or was never set: for the cron. */
@@ -357,8 +365,10 @@ export class OriginHub extends DurableObject<Env> {
       const packed = await packRelease(release, policyVersion);
       await this.#isOutOfService(deciding);
       if (signal.aborted) throw new DiscoveryError("discovery_failed", "cancelled", "The origin is revoked.");
+      const before = this.#held?.version ?? null;
       this.#keep(packed);
       writeDown();
+      if (this.#warmth.isWithdrawn || (before !== null && before !== packed.version)) this.#tellOfRelease(origin);
       this.#warmth.noteWithdrawal(false);
       const isComplete = !isPartial && release.rejected.every(({ code }) => code !== "deferred");
       this.#arm(isComplete ? KEEP_WARM_MS : FRESH_MS + 1);
@@ -376,6 +386,7 @@ export class OriginHub extends DurableObject<Env> {
       this.#note(origin, { outcome: "failure", code: failure.code, message: failure.message });
       // The origin answered, and offers nothing: what it offered before is withdrawn.
       if (failure.code === "no_skills") {
+        if (this.#held !== null) this.#tellOfRelease(origin);
         this.#keep(null);
         this.#warmth.noteWithdrawal(true);
         this.ctx.waitUntil(this.#trusted.withdraw(deciding));
@@ -387,6 +398,11 @@ export class OriginHub extends DurableObject<Env> {
       this.#arm(KEEP_WARM_MS);
       return { ok: false, failure };
     }
+  }
+
+  /** What an operator decides is told by whoever decided it. */
+  #tellOfRelease(origin: CanonicalOrigin): void {
+    this.ctx.waitUntil(tellNotifier(this.env, origin, true));
   }
 
   /** Whoever stopped watching hears nothing more. */

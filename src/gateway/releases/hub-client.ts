@@ -150,8 +150,20 @@ export function reconsiderHub(env: Env, origin: CanonicalOrigin): Promise<void> 
   return ask(env, origin, (hub) => hub.reconsider(origin));
 }
 
+/**
+ * Has the hub discover its origin now, where it served anybody.
+ *
+ * @throws {GatewayError} `discovery_failed` where the hub does not answer.
+ */
+export function refreshHub(env: Env, origin: CanonicalOrigin): Promise<void> {
+  return ask(env, origin, (hub) => hub.refresh(origin));
+}
+
 /** The hub's methods as a caller sees them; the platform's own type of a stub recurses without end on JSON values. */
-type HubStub = Pick<OriginHub, "get" | "probe" | "reconsider" | "shipped" | "wake" | "inspect" | "status" | "history">;
+type HubStub = Pick<
+  OriginHub,
+  "get" | "probe" | "refresh" | "reconsider" | "shipped" | "wake" | "inspect" | "status" | "history"
+>;
 
 async function ask<T>(env: Env, origin: CanonicalOrigin, question: (hub: HubStub) => Promise<T>): Promise<T> {
   try {

@@ -135,7 +135,11 @@ export class ReleaseCache {
     }
     const asking = this.#ask(env, origin, { ...options, entry, oldest: SERVABLE_MS });
     options.waitUntil(asking.catch(() => {}));
-    const found = await withDeadline(asking, FOLLOW_MS).catch(() => null);
+    const found = await withDeadline(asking, FOLLOW_MS).catch((error) => {
+      // What is at hand was withdrawn.
+      if (error instanceof GatewayError && error.code === "no_skills") throw error;
+      return null;
+    });
     if ((this.#entries.get(origin)?.policyVersion ?? 0) < options.policyVersion) {
       this.#unfollowed.set(origin, Date.now());
     }

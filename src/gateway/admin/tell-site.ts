@@ -1,0 +1,45 @@
+import { and, eq, inArray } from "drizzle-orm";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { inBackground } from "../background.ts";
+import { describeFailure } from "../log.ts";
+import { tellNotifier } from "../notifications/tell-notifier.ts";
+import { SITES_PATH } from "../publishing/site-address.ts";
+import { valuesOf } from "../registry/database.ts";
+import { origins } from "../registry/schema.ts";
+import type { Site } from "../registry/sites.ts";
+import { refreshHub } from "../releases/hub-client.ts";
+import type { AdminContext } from "./environment.ts";
+
+type SiteAddress = Pick<Site, "name" | "hosts">;
+
+/** Has the origins that a site is published under discovered anew, in the background. What is not told is found by their next discovery. */
+export function tellSite(c: AdminContext, site: SiteAddress): void {
+  inBackground(c, tellOrigins(c, site));
+}
+
+async function tellOrigins(c: AdminContext, { name, hosts }: SiteAddress): Promise<void> {
+  try {
+    const { publicHosts } = c.get("settings");
+    const addresses = [...hosts, ...publicHosts.map((host) => `${host}${SITES_PATH}${name}`)];
+    const rows = await c
+      .get("registry")
+      .select({ origin: origins.origin })
+      .from(origins)
+      .where(
+        and(
+          eq(origins.status, "active"),
+          inArray(
+            origins.origin,
+            valuesOf(addresses.flatMap((address) => [`https://${address}`, `http://${address}`])),
+          ),
+        ),
+      );
+    for (const { origin } of rows as { origin: CanonicalOrigin }[]) {
+      await refreshHub(c.env, origin);
+      // Its skills change without a release of tools.
+      await tellNotifier(c.env, origin, false);
+    }
+  } catch (error) {
+    console.warn(JSON.stringify({ event: "site_not_told", site: name, error: describeFailure(error) }));
+  }
+}

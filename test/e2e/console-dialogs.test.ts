@@ -179,7 +179,7 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await difference.getByText("return 'hello", { exact: false }).first().waitFor();
     expect(await difference.locator("mark .hidden-character").textContent()).toBe("U+200B");
     const said = page.getByRole("status").filter({ hasText: "characters that nobody sees" });
-    expect(await said.getByText(/^The (?:source|description) has characters that nobody sees\.$/).count()).toBe(2);
+    await soon(() => said.getByText(/^The (?:source|description) has characters that nobody sees\.$/).count()).toBe(2);
     expect(await barriers(page)).toEqual([]);
     await button("Reject").click();
     await page.getByLabel("Note").fill("It hides something.");

@@ -169,9 +169,12 @@ export class Runtime {
 
   #begin(): ReadonlyMap<OriginRuntime, Promise<void>> {
     const { patienceMs = PATIENCE_MS } = this.#options;
-    let patience: ReturnType<typeof setTimeout> | undefined;
+    let patience: ReturnType<typeof setTimeout> | null = null;
+    const stop = () => {
+      if (patience !== null) clearTimeout(patience);
+    };
     const serve = () => {
-      clearTimeout(patience);
+      stop();
       this.#serve();
     };
     const look = async (origin: OriginRuntime) => {
@@ -180,7 +183,7 @@ export class Runtime {
     };
     const looks = new Map(this.#origins.map((origin) => [origin, look(origin)]));
     void Promise.all(looks.values()).then(serve);
-    void this.#opened.then(() => clearTimeout(patience));
+    void this.#opened.then(stop);
     return looks;
   }
 

@@ -267,6 +267,26 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await page.getByLabel("Reason").fill("Known to be bad.");
     await submit("Revoke a hash everywhere", "Revoke");
     await soon(async () => (await revocations()).map(({ kind }) => kind)).toContain("hash");
+
+    // What was lifted is in force again.
+    await page.goBack();
+    await isFiltered(2);
+    await page.goForward();
+    await page.getByRole("link", { name: "Stored" }).click();
+    await isFiltered(2);
+
+    await visitor.goTo("/reviewers");
+    const bob = page.getByRole("row", { name: /human:bob/ });
+    for (const [step, status] of [
+      ["Retire", "retired"],
+      ["Revoke", "revoked"],
+    ] as const) {
+      await bob.getByRole("button", { name: step }).click();
+      await page.getByLabel("Reason").fill("Left.");
+      if (step === "Revoke") await page.getByLabel(/^Type/).fill("human:bob");
+      await submit(`${step} human:bob?`, step);
+      await soon(reviewers).toEqual(expect.arrayContaining([["human:bob", status]]));
+    }
   });
 
   it("changes a client: its state, limits, grants and rules", async () => {

@@ -6,7 +6,7 @@ import type { Sha256Hex } from "../../core/integrity.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { mutate } from "./audit.ts";
-import { type Acting, type Registry, valuesOf } from "./database.ts";
+import { type Acting, type Registry, rowsOf, valuesOf } from "./database.ts";
 import { RegistryError, type RegistryErrorCode } from "./errors.ts";
 import { NEXT_POLICY_VERSION } from "./origins.ts";
 import { attestations, origins, revocations, skills } from "./schema.ts";
@@ -61,16 +61,11 @@ export function storeAttestations(
     if (fresh.length === 0) return { result };
     const { full, dead, displaced } = await requireRoom(registry, fresh, { today, outlived, mayDisplace });
     const madeRoom = dead + displaced.length;
-    const rows = fresh.map((attestation) => [
-      attestation.id,
-      attestation.origin,
-      attestation.skill,
-      attestation.toolSha256,
-      attestation.attester,
-      attestation.signedOn,
-      attestation.validUntil,
-      JSON.stringify(attestationEntry(attestation)),
-    ]);
+    const rows = fresh.map((attestation) => {
+      const { id, origin, skill, toolSha256, attester, signedOn, validUntil } = attestation;
+      const entry = JSON.stringify(attestationEntry(attestation));
+      return { id, origin, skill, toolSha256, attester, signedOn, validUntil, entry, storedAt: acting.now, storedBy };
+    });
     const of = [...new Set(fresh.map(({ origin }) => origin))];
     return {
       result,
@@ -79,11 +74,7 @@ export function storeAttestations(
           .delete(attestations)
           .where(and(inArray(attestations.origin, valuesOf(full)), sql`NOT ${isInForce(today)}`)),
         registry.delete(attestations).where(inArray(attestations.id, valuesOf([...outlived, ...displaced]))),
-        // One parameter for all of them: a request has at most 256 KiB.
-        registry.insert(attestations).select(
-          sql`SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-            ${acting.now}, ${storedBy} FROM json_each(${JSON.stringify(rows)})`,
-        ),
+        registry.insert(attestations).select(rowsOf(attestations, rows)),
         registry
           .update(origins)
           .set({ policyVersion: NEXT_POLICY_VERSION })

@@ -1,7 +1,7 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { asc, eq } from "drizzle-orm";
 import { mutate } from "./audit.ts";
 import { getClient, requireOrigins } from "./clients.ts";
-import type { Acting, Registry } from "./database.ts";
+import { type Acting, type Registry, rowsOf } from "./database.ts";
 import { clientLimits, clientTools } from "./schema.ts";
 
 /** Which tools of one origin a client may see. */
@@ -68,20 +68,16 @@ export function replaceClientTools(
       .map(({ originId, allow, deny }) => ({ originId, allow: allow && inOrder(allow), deny: inOrder(deny) }))
       .sort((a, b) => compare(a.originId, b.originId));
     if (JSON.stringify(rules) === JSON.stringify(await toolsOf(registry, clientId))) return { result: rules };
-    const rows = rules.flatMap(({ originId, allow, deny }) => [
-      ...(allow === null ? [] : [LIST_MARK, ...allow].map((tool) => [originId, "allow", tool])),
-      ...deny.map((tool) => [originId, "deny", tool]),
-    ]);
+    const rows = rules.flatMap(({ originId, allow, deny }) => {
+      const named = (effect: "allow" | "deny", tools: readonly string[]) =>
+        tools.map((tool) => ({ clientId, originId, effect, tool }));
+      return [...(allow === null ? [] : named("allow", [LIST_MARK, ...allow])), ...named("deny", deny)];
+    });
     return {
       result: rules,
       writes: [
         registry.delete(clientTools).where(eq(clientTools.clientId, clientId)),
-        // One parameter for all of them: a request has at most 256 KiB.
-        registry
-          .insert(clientTools)
-          .select(
-            sql`SELECT ${clientId}, value ->> 0, value ->> 1, value ->> 2 FROM json_each(${JSON.stringify(rows)})`,
-          ),
+        registry.insert(clientTools).select(rowsOf(clientTools, rows)),
       ],
       audit: { action: "client.tools", subject: clientId, detail: { tools: rules } },
     };
@@ -122,16 +118,12 @@ export function replaceClientLimits(
       .map(({ originId, tool, rpm }) => ({ originId, tool, rpm }))
       .sort((a, b) => compare(a.originId, b.originId) || compare(a.tool ?? "", b.tool ?? ""));
     if (JSON.stringify(limits) === JSON.stringify(await limitsOf(registry, clientId))) return { result: limits };
-    const rows = limits.map(({ originId, tool, rpm }) => [originId, tool ?? "", rpm]);
+    const rows = limits.map(({ originId, tool, rpm }) => ({ clientId, originId, tool: tool ?? "", rpm }));
     return {
       result: limits,
       writes: [
         registry.delete(clientLimits).where(eq(clientLimits.clientId, clientId)),
-        registry
-          .insert(clientLimits)
-          .select(
-            sql`SELECT ${clientId}, value ->> 0, value ->> 1, value ->> 2 FROM json_each(${JSON.stringify(rows)})`,
-          ),
+        registry.insert(clientLimits).select(rowsOf(clientLimits, rows)),
       ],
       audit: { action: "client.limits", subject: clientId, detail: { limits } },
     };

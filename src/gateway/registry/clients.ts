@@ -1,7 +1,7 @@
-import { and, asc, eq, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, inArray } from "drizzle-orm";
 import type { JsonObject } from "../../core/json.ts";
 import { mutate } from "./audit.ts";
-import { type Acting, type Registry, type Statement, valuesOf } from "./database.ts";
+import { type Acting, type Registry, rowsOf, type Statement, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { type CreatedKey, holds, isAfter, type Page, type PageRequest, toPage } from "./page.ts";
@@ -186,7 +186,8 @@ export async function requireOrigins(
 
 function grantStatements(registry: Registry, { id, grants }: Client): readonly Statement[] {
   if (grants === "all" || grants.length === 0) return [];
-  return [registry.insert(clientOrigins).select(sql`SELECT ${id}, value FROM json_each(${JSON.stringify(grants)})`)];
+  const rows = grants.map((originId) => ({ clientId: id, originId }));
+  return [registry.insert(clientOrigins).select(rowsOf(clientOrigins, rows))];
 }
 
 function sortedGrants(grants: Grants): Grants {

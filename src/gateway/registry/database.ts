@@ -1,6 +1,7 @@
-import { sql } from "drizzle-orm";
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 
 /** The operator's decisions in D1. Every function of this folder takes it first. */
 export type Registry = DrizzleD1Database;
@@ -45,4 +46,13 @@ export interface Acting {
 /** Any number of values in one parameter, for `IN`: D1 allows 100 a statement. */
 export function valuesOf(values: readonly string[]) {
   return sql`(SELECT value FROM json_each(${JSON.stringify(values)}))`;
+}
+
+/**
+ * SQL: rows for `insert(table).select(…)`, any number of them in one parameter of at most 2 MB. Every column is a member of each row: that
+ * one was added to the table is found by the compiler. The condition tells the parser that an ON after it is no join; more may follow.
+ */
+export function rowsOf<T extends SQLiteTable>(table: T, rows: readonly T["$inferSelect"][]): SQL {
+  const values = Object.keys(getTableColumns(table)).map((member) => `value ->> '${member}'`);
+  return sql`SELECT ${sql.raw(values.join(", "))} FROM json_each(${JSON.stringify(rows)}) WHERE true`;
 }

@@ -2,9 +2,10 @@ import { count, inArray, sql } from "drizzle-orm";
 import type { JsonObject } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { mutate } from "./audit.ts";
-import { type Acting, type Registry, type Statement, valuesOf } from "./database.ts";
+import { type Acting, type Registry, rowsOf, type Statement, valuesOf } from "./database.ts";
 import { RegistryError } from "./errors.ts";
 import { newId } from "./ids.ts";
+import { newOriginRow, type OriginRow } from "./origins.ts";
 import { type NewReviewer, newReviewerRow, requireFree } from "./reviewers.ts";
 import { clients, clientTokens, origins, reviewers } from "./schema.ts";
 import { MAX_IMPORTED_TOKENS, MAX_USABLE_TOKENS } from "./tokens.ts";
@@ -91,8 +92,9 @@ async function decideClients(
     .from(clientTokens)
     .where(sql`${clientTokens.imported} AND ${clientTokens.revokedAt} IS NULL`);
   let room = MAX_IMPORTED_TOKENS - (usable?.tokens ?? 0);
-  const newClients: (readonly [id: string, name: string, rpm: number | null])[] = [];
-  const newTokens: (readonly [id: string, clientId: string, sha256: string])[] = [];
+  const newClients: (typeof clients.$inferSelect)[] = [];
+  const newTokens: (typeof clientTokens.$inferSelect)[] = [];
+  const times = { createdAt: acting.now, updatedAt: acting.now };
   const arrivals = incoming.map(({ name, rpm, tokens }): MovedIn["clients"][number] => {
     const holder = tokens.map((sha256) => holders.get(sha256)).find((id) => id !== undefined);
     const fresh = tokens.filter((sha256) => !holders.has(sha256));
@@ -100,11 +102,16 @@ async function decideClients(
     if (refusal !== null) return { ...refusal, newTokens: 0 };
     room -= fresh.length;
     const clientId = holder ?? newId("cli");
-    if (holder === undefined) newClients.push([clientId, name, rpm]);
-    for (const sha256 of fresh) newTokens.push([newId("tok"), clientId, sha256]);
+    if (holder === undefined) {
+      newClients.push({ id: clientId, name, status: "active", rpm, dailyQuota: null, grantAll: true, ...times });
+    }
+    for (const sha256 of fresh) newTokens.push(importedToken(clientId, sha256, acting.now));
     return { status: holder === undefined ? "created" : "exists", id: clientId, newTokens: fresh.length };
   });
-  return { arrivals, writes: clientStatements(registry, acting, newClients, newTokens) };
+  const writes: Statement[] = [];
+  if (newClients.length > 0) writes.push(registry.insert(clients).select(rowsOf(clients, newClients)));
+  if (newTokens.length > 0) writes.push(registry.insert(clientTokens).select(rowsOf(clientTokens, newTokens)));
+  return { arrivals, writes };
 }
 
 function refusalOf(tokens: number, fresh: number, room: number): Extract<Arrival, { status: "refused" }> | null {
@@ -117,31 +124,11 @@ function refusalOf(tokens: number, fresh: number, room: number): Extract<Arrival
   return { status: "refused", code: "too_many_tokens", message };
 }
 
-function clientStatements(
-  registry: Registry,
-  { now }: Acting,
-  newClients: readonly (readonly (string | number | null)[])[],
-  newTokens: readonly (readonly string[])[],
-): readonly Statement[] {
-  // One parameter for any number of rows; columns in the order of schema.ts.
-  const statements: Statement[] = [];
-  if (newClients.length > 0) {
-    statements.push(
-      registry.insert(clients).select(
-        sql`SELECT value ->> 0, value ->> 1, 'active', value ->> 2, NULL, 1, ${now}, ${now}
-          FROM json_each(${JSON.stringify(newClients)})`,
-      ),
-    );
-  }
-  if (newTokens.length > 0) {
-    statements.push(
-      registry.insert(clientTokens).select(
-        sql`SELECT value ->> 0, value ->> 1, value ->> 2, ${now}, NULL, NULL, 1, NULL, 'client', NULL, NULL
-          FROM json_each(${JSON.stringify(newTokens)})`,
-      ),
-    );
-  }
-  return statements;
+function importedToken(clientId: string, tokenSha256: string, now: number): typeof clientTokens.$inferSelect {
+  return {
+    ...{ id: newId("tok"), clientId, tokenSha256, createdAt: now, expiresAt: null, revokedAt: null, imported: true },
+    ...{ lastUsedAt: null, kind: "client", label: null, createdBy: null },
+  };
 }
 
 async function decideOrigins(
@@ -154,21 +141,17 @@ async function decideOrigins(
     .from(origins)
     .where(inArray(origins.origin, valuesOf(incoming)));
   const ids = new Map(known.map(({ id, origin }) => [origin, id]));
-  const fresh: (readonly [id: string, origin: string])[] = [];
+  const fresh: OriginRow[] = [];
   const arrivals = incoming.map((origin): Arrival => {
     const known = ids.get(origin);
     if (known !== undefined) return { status: "exists", id: known };
-    const id = newId("org");
-    ids.set(origin, id);
-    fresh.push([id, origin]);
-    return { status: "created", id };
+    const row = newOriginRow(origin, now);
+    ids.set(origin, row.id);
+    fresh.push(row);
+    return { status: "created", id: row.id };
   });
   if (fresh.length === 0) return { arrivals, writes: [] };
-  const insert = registry.insert(origins).select(
-    sql`SELECT value ->> 0, value ->> 1, 'pending', ${now}, ${now}, NULL, NULL, NULL, 'hold', 0, 1
-      FROM json_each(${JSON.stringify(fresh)})`,
-  );
-  return { arrivals, writes: [insert] };
+  return { arrivals, writes: [registry.insert(origins).select(rowsOf(origins, fresh))] };
 }
 
 async function decideReviewers(

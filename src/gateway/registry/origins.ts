@@ -42,21 +42,7 @@ export function createOrigin(
         "origin",
       );
     }
-    const row: OriginRow = {
-      id: newId("org"),
-      origin,
-      status: "pending",
-      createdAt: acting.now,
-      updatedAt: acting.now,
-      probedAt: null,
-      lastCalledAt: null,
-      attestationMode: null,
-      pin: "hold",
-      forwardTrace: false,
-      agentSkills: false,
-      agentSkillsPointer: null,
-      policyVersion: 1,
-    };
+    const row = newOriginRow(origin, acting.now);
     return {
       result: row,
       writes: [registry.insert(origins).values(row)],
@@ -67,6 +53,25 @@ export function createOrigin(
       },
     };
   });
+}
+
+/** An origin as it begins. */
+export function newOriginRow(origin: CanonicalOrigin, now: number): OriginRow {
+  return {
+    id: newId("org"),
+    origin,
+    status: "pending",
+    createdAt: now,
+    updatedAt: now,
+    probedAt: null,
+    lastCalledAt: null,
+    attestationMode: null,
+    pin: "hold",
+    forwardTrace: false,
+    agentSkills: false,
+    agentSkillsPointer: null,
+    policyVersion: 1,
+  };
 }
 
 /** @throws RegistryError `not_found`. */

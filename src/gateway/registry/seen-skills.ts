@@ -1,11 +1,18 @@
 import { type SQLWrapper, sql } from "drizzle-orm";
 import type { ReleaseSkill } from "../../core/discovery/release.ts";
 import { storedBytes } from "./artifacts.ts";
-import type { Registry, Statement } from "./database.ts";
+import { type Registry, rowsOf, type Statement } from "./database.ts";
 import { skills } from "./schema.ts";
 
 /** Text of one parameter; D1 caps it at 2 MB. A definition has at most 256 KiB (`MAX_DEFINITION_BYTES`), twice that when quoted. */
 const PARAMETER_BYTES = 1_048_576;
+
+/** Of a version that nobody has decided about, and of which no more is written down yet. */
+const UNDECIDED = {
+  ...{ approvedAt: null, approvedBy: null, rejectedAt: null, rejectedBy: null, note: null },
+  ...{ description: null, version: null, definition: null, recipeSha256: null, bytes: null },
+  ...{ changed: null, changedRecipeSha256: null },
+};
 
 export type SeenSkill = Pick<
   ReleaseSkill,
@@ -23,16 +30,14 @@ export function seeSkills(
   probedAt: number,
   seen: readonly SeenSkill[],
 ): readonly Statement[] {
-  // One parameter for many rows: D1 allows 100 a statement. "WHERE true" tells the parser that ON is no join.
-  const keys = JSON.stringify(seen.map(({ scope, name, toolSha256 }) => [scope ?? "", name, toolSha256]));
+  const rows = seen.map(({ scope, name, toolSha256 }) => ({
+    ...{ originId, scope: scope ?? "", name, toolSha256, firstSeenAt: probedAt, lastSeenAt: probedAt },
+    ...UNDECIDED,
+  }));
   return [
     registry
       .insert(skills)
-      .select(
-        sql`SELECT ${originId}, value ->> 0, value ->> 1, value ->> 2, ${probedAt}, ${probedAt},
-          NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-          FROM json_each(${keys}) WHERE true`,
-      )
+      .select(rowsOf(skills, rows))
       .onConflictDoUpdate({
         target: [skills.originId, skills.scope, skills.name, skills.toolSha256],
         set: { lastSeenAt: probedAt },

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Verdict } from "../../core/attestation/verdict.ts";
 import type { SkillId } from "../../core/skill.ts";
-import type { Registry } from "../registry/database.ts";
+import { type Registry, rowsOf } from "../registry/database.ts";
 import { verdicts } from "../registry/schema.ts";
 
 /** Changes kept of one origin, the newest. */
@@ -19,20 +19,17 @@ export async function noteVerdicts(
   judged: readonly JudgedVersion[],
   now: number,
 ): Promise<void> {
-  const rows = JSON.stringify(
-    judged.map(({ scope, name, toolSha256, verdict }) => [scope ?? "", name, toolSha256, verdict]),
-  );
+  const rows = judged.map(({ scope, name, toolSha256, verdict }) => {
+    return { originId, scope: scope ?? "", name, toolSha256, verdict, at: now };
+  });
   const last = sql`SELECT verdict FROM verdicts AS noted
-    WHERE origin_id = ${originId} AND scope = seen.value ->> 0 AND name = seen.value ->> 1
-      AND tool_sha256 = seen.value ->> 2
+    WHERE origin_id = ${originId} AND scope = value ->> 'scope' AND name = value ->> 'name'
+      AND tool_sha256 = value ->> 'toolSha256'
     ORDER BY at DESC LIMIT 1`;
   await registry.batch([
     registry
       .insert(verdicts)
-      .select(
-        sql`SELECT ${originId}, seen.value ->> 0, seen.value ->> 1, seen.value ->> 2, seen.value ->> 3, ${now}
-          FROM json_each(${rows}) AS seen WHERE seen.value ->> 3 IS NOT (${last})`,
-      )
+      .select(sql`${rowsOf(verdicts, rows)} AND value ->> 'verdict' IS NOT (${last})`)
       .onConflictDoNothing(),
     registry.delete(verdicts).where(
       sql`rowid IN (

@@ -7,7 +7,7 @@ const INDEX = "/.well-known/agent-skills/index.json";
 const VERSIONS = 10;
 const NAMES = ["one", "two", "three"];
 /** Each asks for a manifest and its three artifacts: 50 begun in a second are 200 requests. */
-const READERS = 200;
+const READERS = 100;
 const READERS_APART_MS = 20;
 /** Between a manifest and what it names. */
 const LONGEST_PAUSE_MS = 400;

@@ -10,7 +10,7 @@ const COMPATIBILITY = {
 };
 
 /** The end-to-end files that take longest: begun last, one would run on while the other worker has nothing left. */
-const LONG = ["endurance", "console-screens", "clients", "console-life", "hostile", "start", "publishers"];
+const LONG = ["endurance", "console-screens", "clients", "console-life", "hostile", "matrix", "start", "publishers"];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

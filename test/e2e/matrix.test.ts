@@ -255,11 +255,20 @@ async function publishAttestations({ origin, put }: TestPublisher): Promise<NonN
 describe("where attestations are demanded", () => {
   it("the same skill is served everywhere, and none but that one", async () => {
     expect(await expectSameTools(attested)).toEqual(["vouched"]);
-    for (const { name } of ATTESTED) {
-      const answer = JSON.parse(await askAll(attested, "tools/call", { name, arguments: {} }));
-      expect(answer).toMatchObject(
-        name === "vouched" ? { result: { structuredContent: { result: name } } } : { error: { code: -32_602 } },
-      );
+    expect(JSON.parse(await askAll(attested, "tools/call", { name: "vouched" }))).toMatchObject({
+      result: { structuredContent: { result: "vouched" } },
+    });
+  });
+
+  it("a call of another is the same error everywhere, of which the command alone tells the reason", async () => {
+    const [overHttp, command, ...programs] = attested as [Served, Served, ...Served[]];
+    for (const { name } of ATTESTED.slice(1)) {
+      const call = { name, arguments: {} };
+      const unknown = { code: -32_602, message: `Unknown tool: ${name}` };
+      expect(JSON.parse(await askAll([overHttp, ...programs], "tools/call", call)).error).toEqual(unknown);
+      // Whoever runs the command demanded it; of a gateway's reasons its clients are told nothing.
+      const told = `${unknown.message}. It is not served at this moment (not_attested).`;
+      expect(JSON.parse(await command.ask(message("tools/call", call))).error).toEqual({ ...unknown, message: told });
     }
   });
 

@@ -6,6 +6,7 @@ import { Action, CurlOf, Dialog } from "../ui/action.tsx";
 import { TextArea, textOf } from "../ui/form.tsx";
 import { Facts, Loaded, Note } from "../ui/parts.tsx";
 import { phrase } from "../ui/words.ts";
+import { OperatorName } from "./operator-name.tsx";
 import { claimOf, SigningFields } from "./sign-panel.tsx";
 
 /** Vouching for the same version anew. */
@@ -93,7 +94,7 @@ export function Verification({ id, onClose }: { readonly id: string; readonly on
                   ["Signed on", judged.signedOn],
                   ["Valid until", judged.validUntil],
                   ["Proof", judged.kind],
-                  ["Stored by", <Visible text={judged.storedBy} />],
+                  ["Stored by", <OperatorName id={judged.storedBy} />],
                 ]}
               />
               <pre class="box" tabIndex={0}>

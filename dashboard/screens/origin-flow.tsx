@@ -164,7 +164,7 @@ function Steps({
 }
 
 function Progress({ steps, isRunning }: { readonly steps: readonly ProbeStep[]; readonly isRunning: boolean }) {
-  const marks = { ok: "✓", bad: "✗", busy: "…" } as const;
+  const marks = { ok: "✓", bad: "✗", none: "–", busy: "…" } as const;
   return (
     <>
       <p class="unseen" role="status">

@@ -10,6 +10,7 @@ import { type Column, PagedTable } from "../ui/table.tsx";
 import { publicName } from "../ui/words.ts";
 import { BlastRadius } from "./blast-radius.tsx";
 import { listAddress } from "./filters.ts";
+import { OperatorName } from "./operator-name.tsx";
 import { OriginFlow } from "./origin-flow.tsx";
 import { OriginRelease } from "./origin-release.tsx";
 
@@ -118,7 +119,7 @@ function Skills({ origin }: { readonly origin: Origin }) {
         ) : (
           <>
             <Moment at={version.approvedAt ?? version.rejectedAt} /> by{" "}
-            <Visible text={version.approvedBy ?? version.rejectedBy ?? ""} />
+            <OperatorName id={version.approvedBy ?? version.rejectedBy ?? ""} />
           </>
         ),
     },

@@ -6,7 +6,7 @@ import { bytes } from "../ui/words.ts";
 /** One line of a probe's progress. */
 export interface ProbeStep {
   readonly key: number;
-  readonly state: "ok" | "bad" | "busy";
+  readonly state: "ok" | "bad" | "none" | "busy";
   readonly text: string;
 }
 
@@ -33,6 +33,9 @@ export async function probeLive(originId: string, onStep: (step: ProbeStep) => v
   throw new ApiProblem(0, { code: "unreachable", detail: "The probe broke off before it ended. Probe again." });
 }
 
+/** What a publisher need not have. */
+const OPTIONAL = /\/\.well-known\/agent-skills\/(?:index|attestations)\.json$/;
+
 type EventData = Readonly<Record<string, unknown>>;
 
 function describe(event: string, data: EventData): Omit<ProbeStep, "key"> {
@@ -44,14 +47,18 @@ function describe(event: string, data: EventData): Omit<ProbeStep, "key"> {
       typeof size === "number" ? bytes(size) : "",
       typeof ms === "number" ? `${Math.round(ms)} ms` : "",
     ].filter((fact) => fact !== "");
+    if (status === 404 && OPTIONAL.test(String(url))) {
+      return { state: "none", text: `${url}: ${facts.join(", ")}; it may be left out` };
+    }
     return { state: isGood ? "ok" : "bad", text: `${url}: ${facts.join(", ")}` };
   }
   if (event === "hash") {
-    const { scope, name, ok, expected, actual } = data;
+    const { scope, name, file, ok, expected, actual } = data;
     const skill = typeof scope === "string" && scope !== "" ? `${scope}__${name}` : String(name);
+    const what = typeof file === "string" ? `${skill}, ${file}` : skill;
     return ok === true
-      ? { state: "ok", text: `${skill}: the bytes have the declared hash` }
-      : { state: "bad", text: `${skill}: declared ${expected}, received ${actual}` };
+      ? { state: "ok", text: `${what}: the bytes have the declared hash` }
+      : { state: "bad", text: `${what}: declared ${expected}, received ${actual}` };
   }
   if (event === "rejected") return { state: "bad", text: `${data.name}: ${data.message ?? data.code}` };
   return { state: "busy", text: event };

@@ -50,9 +50,11 @@ export function Decision({
           </p>
         ) : (
           <Note tone="warn">
-            The latest probe did not see this version, <code>{toolSha256.slice(0, 12)}…</code>: the publisher has
-            another one now, or none. Approved, with all that a probe saw last of it, it is what the gateway may hold
-            from its own store in place of a version that is not approved.
+            <p>
+              The latest probe did not see this version, <code>{toolSha256.slice(0, 12)}…</code>: the publisher has
+              another one now, or none. Approved, with all that a probe saw last of it, it is what the gateway may hold
+              from its own store in place of a version that is not approved.
+            </p>
           </Note>
         )}
         <Unopened texts={unopened} />

@@ -100,7 +100,9 @@ function Reach({ source }: { readonly source: string }) {
   if (complete && paths.length === 0)
     return (
       <Note tone="quiet">
-        No call of <code>host.fetchOrigin</code> stands in the text. Code can hide one: believe what you read.
+        <p>
+          No call of <code>host.fetchOrigin</code> stands in the text. Code can hide one: believe what you read.
+        </p>
       </Note>
     );
   return (

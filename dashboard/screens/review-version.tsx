@@ -6,6 +6,7 @@ import { Visible } from "../text/visible.tsx";
 import { CurlOf } from "../ui/action.tsx";
 import { Facts, Hash, Loaded, Moment, Note, VersionState } from "../ui/parts.tsx";
 import { bytes, publicName } from "../ui/words.ts";
+import { OperatorName } from "./operator-name.tsx";
 import { textsTaken } from "./origin-facts.ts";
 import { Decision } from "./review-decision.tsx";
 import { Difference, ReadPart } from "./review-parts.tsx";
@@ -75,7 +76,7 @@ export function Version({ origin, version }: { readonly origin: Origin; readonly
               ) : (
                 <>
                   <Moment at={version.approvedAt ?? version.rejectedAt} /> by{" "}
-                  <Visible text={version.approvedBy ?? version.rejectedBy ?? ""} />
+                  <OperatorName id={version.approvedBy ?? version.rejectedBy ?? ""} />
                 </>
               ),
             ],

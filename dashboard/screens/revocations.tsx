@@ -7,6 +7,7 @@ import { Select, TextArea, TextField, textOf } from "../ui/form.tsx";
 import { Hash, Moment, State } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
 import { useFilter } from "./filters.ts";
+import { OperatorName } from "./operator-name.tsx";
 
 const FILTER = { inForce: "text" } as const;
 
@@ -31,7 +32,7 @@ export function Revocations() {
       ),
     },
     { head: "When", cell: ({ revokedAt }) => <Moment at={revokedAt} /> },
-    { head: "By", cell: ({ revokedBy }) => <Visible text={revokedBy} /> },
+    { head: "By", cell: ({ revokedBy }) => <OperatorName id={revokedBy} /> },
     {
       head: "In force",
       cell: ({ liftedAt, liftReason }) =>

@@ -5,6 +5,7 @@ import { Visible } from "../text/visible.tsx";
 import { CurlOf } from "../ui/action.tsx";
 import { Select } from "../ui/form.tsx";
 import { Facts, Loaded, Moment, Screen, Section } from "../ui/parts.tsx";
+import { OperatorName } from "./operator-name.tsx";
 import { SiteContents } from "./site-contents.tsx";
 import { ChangesOf, RollBack } from "./site-versions.tsx";
 
@@ -37,7 +38,7 @@ export function SiteVersionScreen({ id, version }: { readonly id: string; readon
               <Facts
                 items={[
                   ["Published", <Moment at={about.publishedAt} />],
-                  ["By", <Visible text={about.publishedBy} most={100} />],
+                  ["By", <OperatorName id={about.publishedBy} />],
                   ["Replaced", <Moment at={about.retiredAt} none="it is the current one" />],
                   ...(about.note === null ? [] : [["Note", <Visible text={about.note} most={300} />] as const]),
                 ]}

@@ -1,8 +1,8 @@
-import { type Engine, type EngineKind, jspiApi } from "../core/sandbox/engine.ts";
+import { type Engine, type EngineKind, jspiApi, type WasmModule } from "../core/sandbox/engine.ts";
 import { ToolHostError } from "./tool-host-error.ts";
 
 /** One of the package's engines, `skillgate/quickjs-jspi.wasm` or `skillgate/quickjs-asyncify.wasm`: compiled, its bytes, or where it is. */
-export type WasmSource = WebAssembly.Module | ArrayBuffer | ArrayBufferView | URL | string;
+export type WasmSource = WasmModule | ArrayBuffer | ArrayBufferView | URL | string;
 
 /**
  * The engine that was given, or else the package's own file, which lies beside this module: read from the disk in Node, Deno and Bun, fetched

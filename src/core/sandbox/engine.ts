@@ -8,10 +8,15 @@ export type EngineKind = keyof typeof LAYOUTS;
 
 export type EngineSetting = "auto" | EngineKind;
 
+/** A compiled module, where the platform's types have one: those of Node alone have none. */
+export type WasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer Module } } }
+  ? Module
+  : object;
+
 /** A compiled engine. The module must be the generated `quickjs-<kind>.wasm`. */
 export interface Engine {
   readonly kind: EngineKind;
-  readonly module: WebAssembly.Module;
+  readonly module: WasmModule;
   /** The guest runs to its end in one go, and nothing of the host is waited for: neither the platform nor the guest is ever suspended. */
   readonly isSynchronous?: boolean;
 }
@@ -36,12 +41,17 @@ export function layoutOf(kind: EngineKind): EngineLayout {
   return LAYOUTS[kind];
 }
 
+/** @internal */
 interface JspiApi {
   readonly Suspending: new (implementation: (...args: number[]) => number | Promise<number>) => WebAssembly.ImportValue;
   readonly promising: (exported: (...args: number[]) => number) => (...args: number[]) => Promise<number>;
 }
 
-/** The JavaScript Promise Integration of this platform, or `null`. */
+/**
+ * The JavaScript Promise Integration of this platform, or `null`.
+ *
+ * @internal
+ */
 export function jspiApi(): JspiApi | null {
   const api = WebAssembly as unknown as Partial<JspiApi>;
   return typeof api.Suspending === "function" && typeof api.promising === "function" ? (api as JspiApi) : null;

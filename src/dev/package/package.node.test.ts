@@ -7,6 +7,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { build } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../stack/paths.ts";
 import { bundleLibrary, LIBRARY_ENTRIES } from "./build.ts";
@@ -82,6 +83,38 @@ describe("the package", () => {
       return kind !== "node10" && kind !== "node16-cjs" && problem.kind !== "CJSResolvesToESM";
     });
     expect(problems.filter((problem) => !("entrypoint" in problem && /\.wasm$/.test(problem.entrypoint)))).toEqual([]);
+  });
+
+  it.each([
+    { types: ["node"], lib: ["lib.es2023.d.ts"], how: "Node16" },
+    { types: [], lib: ["lib.es2023.d.ts", "lib.dom.d.ts"], how: "Bundler" },
+  ] as const)("is checked as a whole by a strict program that has the types $types, $lib", async (platform) => {
+    const file = join(folder, "strict.mts");
+    await writeFile(
+      file,
+      [
+        "skillgate",
+        ...Object.keys(LIBRARY_ENTRIES)
+          .slice(1)
+          .map((name) => `skillgate/${name}`),
+      ]
+        .map((name) => `export type {} from ${JSON.stringify(name)};`)
+        .join("\n"),
+    );
+    const program = ts.createProgram([file], {
+      noEmit: true,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      target: ts.ScriptTarget.ES2022,
+      module: platform.how === "Bundler" ? ts.ModuleKind.ESNext : ts.ModuleKind.Node16,
+      moduleResolution: ts.ModuleResolutionKind[platform.how],
+      lib: [...platform.lib],
+      types: [...platform.types],
+      typeRoots: [join(ROOT, "node_modules/@types"), join(ROOT, "node_modules")],
+    });
+    const problems = ts.getPreEmitDiagnostics(program);
+    expect(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"))).toEqual([]);
+    expect(program.getSourceFiles().some(({ fileName }) => fileName.endsWith("types/browser/web.d.ts"))).toBe(true);
   });
 
   it.each(NODES)("runs without TypeScript on %s", async (node) => {

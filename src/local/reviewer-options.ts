@@ -40,10 +40,12 @@ export async function readTrustedReviewers(
 export function readReviewer(text: string): Reviewer {
   if (/^https?:\/\//i.test(text)) {
     const [issuer, identity = ""] = splitAtFirst(text, "|");
+    if (identity === "") throw unreadable(text);
     return reviewerOf(`sigstore:${identity}`, { kind: "sigstore", issuer, identity }, 0);
   }
   const match = /^(.+?)=([A-Za-z0-9+/]{43}=)$/.exec(text) ?? /^([^=]+)=(.+)$/.exec(text);
-  const [, attester = "", proof = ""] = match ?? [];
+  if (match === null) throw unreadable(text);
+  const [, attester = "", proof = ""] = match;
   const [issuer = "", identity] = splitAtFirst(proof, "|");
   if (!attester.startsWith("sigstore:")) return reviewerOf(attester, { kind: "ed25519", publicKey: proof }, 0);
   if (identity === undefined) {
@@ -77,6 +79,11 @@ async function readRegistry(file: string, terminal: Pick<Terminal, "cwd">): Prom
         : { kind: "sigstore", issuer: entry.issuer, identity: entry.identity };
     return reviewerOf(attester, key, registeredAt);
   });
+}
+
+function unreadable(text: string): CommandError {
+  const message = `The reviewer "${text}" must be given as attester=key, or as issuer|identity for Sigstore.`;
+  return new CommandError("bad_reviewer", message);
 }
 
 function reviewerOf(attester: string, key: ReviewerKey, registeredAt: number): Reviewer {

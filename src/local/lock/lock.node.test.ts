@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, readlink, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -162,6 +162,12 @@ describe("--lock", () => {
     await served(await site({ sum: undefined }));
     expect(await readFile(join(folder, "real.lock"), "utf8")).toContain('"sum"');
   });
+
+  it("takes no link that leads nowhere", async () => {
+    await symlink("gone.lock", file);
+    await expect(openPins({})).rejects.toMatchObject({ code: "bad_file", exitCode: 2 });
+    expect(await readlink(file)).toBe("gone.lock");
+  });
 });
 
 describe("--frozen", () => {
@@ -192,10 +198,11 @@ describe("a file that is not one of pins", () => {
     expect(await readFile(file)).toEqual(Buffer.from(bytes));
   });
 
-  it("may be a folder, or beside none", async () => {
-    for (const path of [folder, join(folder, "nowhere", "skills.lock")]) {
+  it("may be a folder, a device, or beside none", async () => {
+    for (const path of [folder, "/dev/null", join(folder, "nowhere", "skills.lock")]) {
       const error = (await openPins({ file: path }).catch((caught: unknown) => caught)) as CommandError;
       expect([error.code, error.exitCode]).toEqual(["bad_file", 2]);
+      expect(error.message).toMatch(/is not a (?:file|folder)\.$/);
     }
   });
 

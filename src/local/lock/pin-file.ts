@@ -1,4 +1,4 @@
-import { readdir, readFile, realpath, rm, stat } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { CatalogSkill } from "../../core/catalog.ts";
 import type { Rejection } from "../../core/discovery/release.ts";
@@ -7,7 +7,7 @@ import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { CheckPins, PinRefusal } from "../../core/runtime/origin-runtime.ts";
 import { toPublicName } from "../../core/skill.ts";
 import { CommandError } from "../command-error.ts";
-import { errorCode, replaceFile } from "../files.ts";
+import { errorCode, realPathOf, replaceFile } from "../files.ts";
 import { exclusively, type IsOurs } from "./exclusively.ts";
 import { MAX_LOCK_BYTES, type Pin, type Pins, pinKey, readLock, writeLock } from "./lock-file.ts";
 
@@ -57,7 +57,10 @@ export class PinFile {
   static async open(options: PinFileOptions): Promise<PinFile> {
     const given = resolve(options.cwd, options.file);
     // A link is followed: replacing it would leave the file that it leads to behind.
-    const path = await realpath(given).catch(() => given);
+    const path = await realPathOf(given).catch(() => given);
+    if (path === null) {
+      throw new CommandError("bad_file", `The lock file ${options.file} is a link that leads nowhere.`);
+    }
     const known = await readPins(path);
     if (typeof known === "string") throw new CommandError("bad_file", `The lock file ${options.file}: ${known}`);
     if (known === null && options.isFrozen) {
@@ -191,8 +194,10 @@ function merged(first: Pins, second: Pins): Pins {
 async function readPins(path: string): Promise<Pins | string | null> {
   let bytes: Uint8Array;
   try {
-    const { size } = await stat(path);
-    if (size > MAX_LOCK_BYTES) return `It has more than ${MAX_LOCK_BYTES} bytes, the limit.`;
+    const found = await stat(path);
+    // Others may have no end, or give none of what was written to them.
+    if (!found.isFile()) return "It is not a file.";
+    if (found.size > MAX_LOCK_BYTES) return `It has more than ${MAX_LOCK_BYTES} bytes, the limit.`;
     bytes = await readFile(path);
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;

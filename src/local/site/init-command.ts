@@ -46,7 +46,7 @@ export function initCommand(terminal: Terminal): Command {
       await writeSite(site, build.changed);
       const paths = new Set([...made, ...build.changed].map(({ path }) => path));
       for (const path of paths) terminal.print(printable(join(folder, path)));
-      const command = shellCommand("skillgate", "dev", ...(folder === "." ? [] : [folder]));
+      const command = shellCommand("npx", "skillgate", "dev", ...(folder === "." ? [] : [folder]));
       terminal.report(printable(`Now run ${command}, change the skill and call it.`));
     });
 }

@@ -259,7 +259,11 @@ describe("the command line", () => {
     [["https://a.example", "--lock-update"], "--lock-update needs --lock"],
     [["https://a.example", "--lock", "f", "--frozen", "--lock-update"], "exclude each other"],
     [["https://a.example", "https://A.example/"], "given twice"],
-    [["https://a.example", "--require-attestation", "ada"], "bad_reviewer"],
+    [["https://a.example", "--require-attestation", "ada"], 'bad_reviewer: The reviewer "ada" must be given as'],
+    [
+      ["https://a.example", "--require-attestation", "https://issuer.example"],
+      'bad_reviewer: The reviewer "https://issuer.example" must be given as',
+    ],
     [["https://a.example", "--lok", "f"], "Did you mean --lock?"],
     [["http://a.example"], "bad_origin"],
     [[], "Usage: skillgate"],

@@ -51,7 +51,8 @@ export function readRecipe({ publicName, text, verified }: ServedRecipe): Resour
   return { uri: recipeUri(publicName), mimeType: RECIPE_TYPE, text, ...metaOf(verified) };
 }
 
-function metaOf(verified: boolean) {
+/** What a listing and a reading of a recipe carry besides. */
+export function metaOf(verified: boolean) {
   return verified ? {} : { _meta: UNVERIFIED_META };
 }
 

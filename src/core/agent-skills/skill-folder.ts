@@ -19,6 +19,8 @@ export interface SkillFolder {
   /** All of the `SKILL.md`'s own; null where `skills/list` cannot name the skill, though its files can be read. */
   readonly frontmatter: JsonObject | null;
   readonly files: readonly SkillFile[];
+  /** True where nobody but their own host vouches for these bytes: an index of v0.1.0 declares no digests. */
+  readonly isUnverified?: boolean;
 }
 
 export interface SkillFile {

@@ -8,6 +8,7 @@ import type {
   ResourceContents,
   ToolResult,
 } from "../mcp/provider.ts";
+import { metaOf } from "../serve-recipes.ts";
 import {
   isTextType,
   SKILL_FILE,
@@ -85,7 +86,7 @@ class SkillsProvider implements Provider {
   async #readFile(uri: string, { folder, file }: ServedFile): Promise<readonly ResourceContents[]> {
     const mimeType = skillFileType(file.path);
     const bytes = await this.#read(folder, file);
-    return [{ uri, mimeType, ...contentsOf(bytes, mimeType) }];
+    return [{ uri, mimeType, ...contentsOf(bytes, mimeType), ...metaOf(folder.isUnverified !== true) }];
   }
 }
 
@@ -93,7 +94,7 @@ function listFile([uri, { folder, file }]: readonly [uri: string, ServedFile]): 
   const { path, bytes: size } = file;
   const about =
     path === SKILL_FILE ? { name: folder.name, description: folder.description } : { name: `${folder.name}/${path}` };
-  return { uri, ...about, mimeType: skillFileType(path), size };
+  return { uri, ...about, mimeType: skillFileType(path), size, ...metaOf(folder.isUnverified !== true) };
 }
 
 /** Text only where its UTF-8 is these very bytes, which have a digest. */

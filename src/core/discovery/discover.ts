@@ -5,6 +5,7 @@ import type { LlmsTxt } from "../llmstxt/llmstxt.ts";
 import { parseLlmsTxt } from "../llmstxt/parse.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { ReadAgentSkills } from "./agent-skills.ts";
 import { ATTESTATIONS_PATH, isUnread, keepAttestations, readAttestationsFile } from "./attestations.ts";
 import { firstRejections, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
 import { contradictionKey, markLasting } from "./contradictions.ts";
@@ -36,6 +37,8 @@ export interface DiscoverOptions {
   readonly unverifiedRecipes?: UnverifiedRecipes;
   /** Whether the origin may have no executable line, and its release no skill. Asked where it has none; never rejects. Default: no. */
   readonly mayLackTools?: () => Promise<boolean>;
+  /** Reads the Agent Skills of the origin's index, where an operator wants them. Default: none are read. */
+  readonly readAgentSkills?: ReadAgentSkills;
   /** Of this origin alone; used again, it spares the origin and the sandbox what did not change. */
   readonly cache?: DiscoveryCache;
   /** Bytes held under their SHA-256: they are not fetched. */
@@ -137,6 +140,12 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     ...{ index, definitions, ledger, limits, rejected },
     revoked: await revoked,
   });
+  const agentSkills = await options.readAgentSkills?.({
+    ...{ origin, downloads, limits, ledger, rejected },
+    unverifiedRecipes: options.unverifiedRecipes ?? "withhold",
+    index: files.indexFile,
+    tools: new Set(text.skills.map(({ name }) => name)),
+  });
   throwIfCancelled(options);
   cache?.turn(mismatchesOf(files, downloads));
   return {
@@ -144,6 +153,7 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     fetchedAt,
     skills: keptSkills,
     memories: keptMemories,
+    ...(agentSkills === undefined || agentSkills.length === 0 ? {} : { agentSkills }),
     prose: text.prose.slice(0, MAX_REPORTED).map(({ name, description, reason }) => ({ name, description, reason })),
     held: [],
     confirmed: [],
@@ -172,9 +182,8 @@ async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
 
   // All are started in this order, in which the lanes serve them, before any is awaited.
   const context = { downloads, origin, limits };
-  const indexRead = downloads
-    .plain(new URL(`${origin}${INDEX_PATH}`), limits.indexBytes, "index.json")
-    .then((file) => readIndex(file, origin));
+  const indexDownload = downloads.plain(new URL(`${origin}${INDEX_PATH}`), limits.indexBytes, "index.json");
+  const indexRead = indexDownload.then((file) => readIndex(file, origin));
   const attestationsUrl = new URL(`${origin}${ATTESTATIONS_PATH}`);
   const [index, attestationsFile, memories, skills] = await Promise.all([
     indexRead,
@@ -186,7 +195,16 @@ async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
   ]);
   throwIfCancelled(options);
   const contradictions = findContradictions(skills, index);
-  return { text, unreadable, index, attestationsFile, memories, skills, contradictions };
+  return {
+    text,
+    unreadable,
+    index,
+    indexFile: await indexDownload,
+    attestationsFile,
+    memories,
+    skills,
+    contradictions,
+  };
 }
 
 /** What the second look gives; what the first one gave where `llms.txt` cannot be had twice. */
@@ -203,6 +221,8 @@ async function fetchFilesAgain(options: DiscoverOptions, downloads: Downloads, f
 async function fetchLlmsTxt(options: DiscoverOptions, downloads: Downloads): Promise<LlmsTxt> {
   const file = await downloads.plain(new URL(`${options.origin}/llms.txt`), options.limits.llmsTxtBytes, "llms.txt");
   throwIfCancelled(options);
+  // A publisher of Agent Skills alone needs none.
+  if (!file.ok && file.status === 404 && (await options.mayLackTools?.())) return parseLlmsTxt("");
   if (!file.ok) throw new DiscoveryError("discovery_failed", file.code as DiscoveryFailureReason, file.message);
   // Not strict: a stray byte in prose is no reason to lose an origin, and no hash is taken of this text.
   const text = new TextDecoder().decode(file.value);

@@ -2,6 +2,7 @@ import type { Attestation } from "../attestation/attestation.ts";
 import type { SignatureFact } from "../attestation/facts.ts";
 import type { MalformedCode } from "../attestation/read.ts";
 import type { Sha256Hex } from "../integrity.ts";
+import type { JsonObject } from "../json.ts";
 import type { CanonicalOrigin } from "../origin.ts";
 import type { PublicName, SkillId, ToolDefinition } from "../skill.ts";
 
@@ -16,6 +17,8 @@ export interface Release {
   /** In document order. */
   readonly skills: readonly ReleaseSkill[];
   readonly memories: readonly ReleaseMemory[];
+  /** Of its index, where these are read at all: in the order of the index. */
+  readonly agentSkills?: readonly ReleaseAgentSkill[];
   /** Skill lines without an artifact: links for people, never run. At most 1,000. */
   readonly prose: readonly ProseSkill[];
   /**
@@ -50,6 +53,18 @@ export interface ReleaseSkill extends SkillId {
   readonly source: Uint8Array;
   readonly definition: ToolDefinition;
   readonly recipe: Recipe | null;
+}
+
+/** A skill without a tool of the gateway's, as Agent Skills Discovery names it. */
+export interface ReleaseAgentSkill {
+  readonly name: string;
+  readonly description: string;
+  /** As in `SkillFolder`. */
+  readonly frontmatter: JsonObject | null;
+  /** Whether the index declares a digest of these bytes. */
+  readonly verified: boolean;
+  /** With a `SKILL.md`. */
+  readonly files: readonly { readonly path: string; readonly sha256: Sha256Hex; readonly bytes: Uint8Array }[];
 }
 
 /** The `SKILL.md` of a skill. */

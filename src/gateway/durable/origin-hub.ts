@@ -1,4 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
+import { zlibInflater } from "../../core/archive/zlib-inflater.ts";
+import { readAgentSkills } from "../../core/discovery/agent-skills.ts";
 import { type DiscoverOptions, discover } from "../../core/discovery/discover.ts";
 import { DiscoveryCache } from "../../core/discovery/discovery-cache.ts";
 import { DiscoveryError } from "../../core/discovery/discovery-error.ts";
@@ -351,6 +353,8 @@ export class OriginHub extends DurableObject<Env> {
         cache: this.#cache,
         held: (sha256) => this.#heldBytes(sha256),
         revoked: this.#trusted.revokedHashes(deciding),
+        readAgentSkills: async (context) =>
+          (await this.#trusted.readsSkills(deciding)) ? readAgentSkills(context, zlibInflater) : [],
         mayLackTools: () => this.#trusted.mayLackTools(origin, deciding),
         last: async () => this.#previous()?.release ?? (await this.#trusted.lastPublished(deciding)),
         signal,
@@ -476,7 +480,10 @@ export class OriginHub extends DurableObject<Env> {
 async function discoverNow(
   env: Env,
   origin: CanonicalOrigin,
-  own: Pick<DiscoverOptions, "cache" | "held" | "revoked" | "mayLackTools" | "last" | "signal" | "onProgress">,
+  own: Pick<
+    DiscoverOptions,
+    "cache" | "held" | "revoked" | "mayLackTools" | "readAgentSkills" | "last" | "signal" | "onProgress"
+  >,
 ): Promise<Release> {
   const answer = readSettings(env);
   if (!answer.ok) throw new Error(answer.problems[0].message);

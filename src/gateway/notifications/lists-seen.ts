@@ -79,7 +79,7 @@ async function providerFor(
     unverifiedRecipes: settings.unverifiedRecipes,
   });
   const requestId = crypto.randomUUID();
-  const skills = await skillsOf(env, { settings, origin, originPolicy, catalog, requestId, waitUntil });
+  const skills = await skillsOf(env, { settings, origin, originPolicy, release, catalog, requestId, waitUntil });
   return skills === null ? provider : withAgentSkills(provider, skills);
 }
 

@@ -1,4 +1,4 @@
-import type { Recipe, Release, ReleaseMemory, ReleaseSkill } from "../../core/discovery/release.ts";
+import type { Recipe, Release, ReleaseAgentSkill, ReleaseMemory, ReleaseSkill } from "../../core/discovery/release.ts";
 import { type Sha256Hex, sha256Hex } from "../../core/integrity.ts";
 
 /** Names a release and says how old it is. */
@@ -23,7 +23,11 @@ export interface PackedRelease extends ReleaseHead {
 }
 
 type PackedSkill = Omit<ReleaseSkill, "source" | "recipe"> & { readonly recipe: Omit<Recipe, "text"> | null };
-type Manifest = Omit<Release, "fetchedAt" | "skills" | "held" | "memories"> & {
+type PackedAgentSkill = Omit<ReleaseAgentSkill, "files"> & {
+  readonly files: readonly Omit<ReleaseAgentSkill["files"][number], "bytes">[];
+};
+type Manifest = Omit<Release, "fetchedAt" | "skills" | "held" | "memories" | "agentSkills"> & {
+  readonly agentSkills?: readonly PackedAgentSkill[];
   readonly skills: readonly PackedSkill[];
   readonly held: readonly PackedSkill[];
   readonly memories: readonly Omit<ReleaseMemory, "bytes">[];
@@ -45,7 +49,7 @@ export class ReleaseTooLarge extends Error {
  */
 export async function packRelease(release: Release, policyVersion = 0): Promise<PackedRelease> {
   const held = sendableHeld(release);
-  const { fetchedAt, skills, held: _, memories, ...facts } = release;
+  const { fetchedAt, skills, held: _, memories, agentSkills, ...facts } = release;
   const artifacts = new Map<Sha256Hex, Uint8Array>();
   const keep = (sha256: Sha256Hex, bytes: () => Uint8Array) => {
     if (!artifacts.has(sha256)) artifacts.set(sha256, bytes());
@@ -55,8 +59,16 @@ export async function packRelease(release: Release, policyVersion = 0): Promise<
     if (recipe !== null) keep(recipe.sha256, () => new TextEncoder().encode(recipe.text));
     return { ...skill, recipe: recipe === null ? null : { sha256: recipe.sha256, verified: recipe.verified } };
   };
+  const packAgentSkill = ({ files, ...skill }: ReleaseAgentSkill): PackedAgentSkill => ({
+    ...skill,
+    files: files.map(({ bytes, ...file }) => {
+      keep(file.sha256, () => unshared(bytes));
+      return file;
+    }),
+  });
   const manifest: Manifest = {
     ...facts,
+    ...(agentSkills === undefined ? {} : { agentSkills: agentSkills.map(packAgentSkill) }),
     skills: skills.map(packSkill),
     held: held.map(packSkill),
     memories: memories.map(({ bytes, ...memory }) => {
@@ -74,7 +86,7 @@ export async function packRelease(release: Release, policyVersion = 0): Promise<
  * @throws {Error} where an artifact is missing: whoever stored or sent the release lost it.
  */
 export function unpackRelease({ fetchedAt, manifest, artifacts }: PackedRelease): Release {
-  const { skills, held, memories, ...facts } = JSON.parse(new TextDecoder().decode(manifest)) as Manifest;
+  const { skills, held, memories, agentSkills, ...facts } = JSON.parse(new TextDecoder().decode(manifest)) as Manifest;
   const texts = new Map<Sha256Hex, string>();
   const bytesOf = (sha256: Sha256Hex): Uint8Array => {
     const bytes = artifacts.get(sha256);
@@ -92,8 +104,13 @@ export function unpackRelease({ fetchedAt, manifest, artifacts }: PackedRelease)
     source: bytesOf(skill.toolSha256),
     recipe: recipe === null ? null : { ...recipe, text: textOf(recipe.sha256) },
   });
+  const unpackAgentSkill = ({ files, ...skill }: PackedAgentSkill): ReleaseAgentSkill => ({
+    ...skill,
+    files: files.map((file) => ({ ...file, bytes: bytesOf(file.sha256) })),
+  });
   return {
     ...facts,
+    ...(agentSkills === undefined ? {} : { agentSkills: agentSkills.map(unpackAgentSkill) }),
     fetchedAt,
     skills: skills.map(unpackSkill),
     held: held.map(unpackSkill),
@@ -114,7 +131,7 @@ export function packedBytes({ manifest, artifacts }: PackedRelease): number {
  *
  * @throws {ReleaseTooLarge} where the rest alone cannot be sent.
  */
-function sendableHeld({ skills, held, memories }: Release): readonly ReleaseSkill[] {
+function sendableHeld({ skills, held, memories, agentSkills = [] }: Release): readonly ReleaseSkill[] {
   const counted = new Set<Sha256Hex>();
   let sum = 0;
   const count = (sha256: Sha256Hex, bytes: number) => {
@@ -126,6 +143,7 @@ function sendableHeld({ skills, held, memories }: Release): readonly ReleaseSkil
     if (recipe !== null) count(recipe.sha256, recipe.text.length);
     sum += JSON.stringify(definition).length;
   };
+  for (const { files } of agentSkills) for (const { sha256, bytes } of files) count(sha256, bytes.length);
   for (const { sha256, bytes } of memories) count(sha256, bytes.length);
   for (const skill of skills) countSkill(skill);
   if (sum > MAX_PACKED_BYTES) {

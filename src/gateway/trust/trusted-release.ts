@@ -111,8 +111,13 @@ export class TrustedRelease {
    * are read. As far as anybody knows while the database does not answer. Never rejects.
    */
   async mayLackTools(origin: CanonicalOrigin, deciding: Deciding): Promise<boolean> {
+    return (await this.readsSkills(deciding)) || (await isHosted(this.#env, origin));
+  }
+
+  /** Whether an operator wants the Agent Skills of the origin's index, as far as anybody knows while the database does not answer. Never rejects. */
+  async readsSkills(deciding: Deciding): Promise<boolean> {
     await this.#learn(deciding);
-    return this.#readsSkills || (await isHosted(this.#env, origin));
+    return this.#readsSkills;
   }
 
   async #learn(deciding: Deciding): Promise<void> {

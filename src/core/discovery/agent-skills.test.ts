@@ -25,7 +25,10 @@ const entry = async (name: string, bytes: Uint8Array, more: object = {}) => ({
 });
 
 /** A publisher whose skills lie beside its index, without a line that has a tool. */
-async function publisherOf(skills: readonly object[], files: Readonly<Record<string, Uint8Array>>): Promise<Publisher> {
+async function publisherOf(
+  skills: readonly (object | null)[],
+  files: Readonly<Record<string, Uint8Array>>,
+): Promise<Publisher> {
   const publisher = new Publisher().put(INDEX_PATH, index(skills));
   for (const [path, bytes] of Object.entries(files)) publisher.put(`/.well-known/agent-skills/${path}`, bytes);
   return publisher;

@@ -36,7 +36,10 @@ export function LiveUpdates() {
       source.onerror = () => {
         setWay("polling");
         // While it is connecting the browser tries by itself; closed means that the gateway refused.
-        if (source?.readyState === EventSource.CLOSED) rest();
+        if (source?.readyState !== EventSource.CLOSED) return;
+        rest();
+        // Perhaps because whoever looks was signed out, which any reading tells.
+        if (isSeen()) announceChange();
       };
     };
     const rest = () => {

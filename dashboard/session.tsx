@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type ApiProblem, toProblem } from "./api/problem.ts";
+import { useQuery } from "./api/query.ts";
 import { announceChange, findSession, onSession, signIn, signOut } from "./api/request.ts";
 import type { Role, Session } from "./api/types.ts";
 import { Visible } from "./text/visible.tsx";
@@ -100,11 +101,30 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
     <>
       <Current.Provider key={session.operator.id ?? "ADMIN_TOKEN"} value={{ session, leave }}>
         {children}
+        <FollowOperator shown={session} onChange={setSession} />
       </Current.Provider>
       {isReplaced && <Replaced by={session.operator.name} onClose={() => setReplaced(false)} />}
       {hasEnded && <SignInOver onSignIn={comeBack} />}
     </>
   );
+}
+
+/** Looks after each change of an operator whether who is signed in has another role or name now. */
+function FollowOperator({
+  shown,
+  onChange,
+}: {
+  readonly shown: Session;
+  readonly onChange: (session: Session) => void;
+}) {
+  const { data } = useQuery<Session>("/session");
+  useEffect(() => {
+    // Whoever signed in in another tab is no change of this one: the next request tells it.
+    if (data === undefined || data.operator.id !== shown.operator.id) return;
+    const isSame = data.operator.role === shown.operator.role && data.operator.name === shown.operator.name;
+    if (!isSame) onChange(data);
+  }, [data]);
+  return null;
 }
 
 /** Another tab of this browser signed somebody else in: nothing is done in that name that was asked for in another. */

@@ -118,6 +118,8 @@ export async function send(request: ApiRequest, options: { readonly signal?: Abo
     problem = await problemOf(second);
   }
   if (problem.status === 401 && request.path !== "/session") tellSession(null);
+  // The role is another one than the screen knows.
+  if (problem.code === "role_forbidden" && request.method !== "GET") announceChange();
   throw problem;
 }
 

@@ -12,6 +12,7 @@ const PATHS = [
   `/origins/${ID}/release`,
   "/clients?limit=50",
   "/operators?limit=50",
+  "/session",
   "/sites?limit=50",
   `/sites/${ID}/mismatches`,
   "/reviewers?limit=50",
@@ -25,7 +26,7 @@ describe("an event of the stream touches", () => {
     ["usage", {}, ["/usage"]],
     ["discovery", {}, ["/health", `/origins/${ID}/release`]],
     ["audit", { action: "session.create" }, ["/audit"]],
-    ["audit", { action: "operator.update" }, ["/audit", "/operators"]],
+    ["audit", { action: "operator.update" }, ["/audit", "/operators", "/session"]],
     ["audit", { action: "site.publish" }, ["/audit", "/sites", `/sites/${ID}/mismatches`]],
     ["audit", { action: "agent_skill.quarantine" }, ["/audit", `/sites/${ID}/mismatches`]],
     [

@@ -14,7 +14,7 @@ const BY_ACTION: ReadonlyMap<string, readonly string[]> = new Map([
   ["revocation", ["/revocations", "/attestations", "/origins/"]],
   ["trust_root", ["/trust-root", "/attestations", "/origins/"]],
   ["client", ["/clients", "/origins/"]],
-  ["operator", ["/operators"]],
+  ["operator", ["/operators", "/session"]],
   ["site", ["/sites"]],
   ["agent_skill", ["/sites/"]],
   ["session", []],

@@ -225,7 +225,7 @@ export function ProblemNote({ problem, retry }: { readonly problem: ApiProblem; 
         <ul>
           {problem.errors.map(({ field, message }) => (
             <li key={field + message}>
-              <code>{field}</code> <Visible text={message} />
+              <code>{field}</code> {message !== problem.message && <Visible text={message} />}
             </li>
           ))}
         </ul>

@@ -387,6 +387,31 @@ describe.skipIf(!HAS_CHROMIUM)(`keys, dialogs and Cloudflare Access in the opera
     await ada.context.close();
   });
 
+  it("follows an operator's role while they work, names what they decided, and asks them to sign in once they are suspended", async () => {
+    type Id = { id: string };
+    const { id } = await gateway.administer<Id>("POST", "/operators", { name: "Mary", role: "viewer" });
+    const { token } = await gateway.administer<Id & { token: string }>("POST", `/operators/${id}/tokens`, {});
+    const mary = await gateway.open();
+    await mary.signIn(token);
+    await mary.show("/origins");
+    const propose = mary.page.getByRole("button", { name: "Propose an origin" });
+    await mary.page.getByText("Live", { exact: true }).waitFor();
+    expect(await propose.isDisabled()).toBe(true);
+    await gateway.administer("PATCH", `/operators/${id}`, { role: "reviewer" });
+    await mary.page.locator('button:enabled:text-is("Propose an origin")').waitFor();
+    const subject = "ab".repeat(32);
+    await fetch(`${gateway.url}/admin/api/v1/revocations`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ kind: "hash", subject, reason: "Stolen." }),
+    });
+    await mary.show("/attestations/revocations");
+    await mary.page.getByRole("cell", { name: "Mary" }).waitFor();
+    await gateway.administer("PATCH", `/operators/${id}`, { status: "suspended" });
+    await mary.page.getByRole("dialog", { name: "Sign in again" }).waitFor();
+    await mary.context.close();
+  });
+
   it("replaces the trust root, runs operators and their tokens, and retires ADMIN_TOKEN", async () => {
     await visitor.goTo("/system");
     await button("Replace").click();

@@ -15,6 +15,8 @@ import type { OriginFailure, OriginStatus, PinRefusalCode, RefusedSkill, Runtime
 export interface RuntimeOrigin {
   readonly origin: CanonicalOrigin;
   readonly fetch: OriginFetcher;
+  /** Its files are being edited: each look fetches all of them, also what a declared hash says to be known. Default: false. */
+  readonly isEdited?: boolean;
 }
 
 /** Which attestations a runtime asks for. */
@@ -60,6 +62,7 @@ interface Discovered {
 export class OriginRuntime {
   readonly origin: CanonicalOrigin;
   readonly fetch: OriginFetcher;
+  readonly #isEdited: boolean;
   readonly #options: OriginRuntimeOptions;
   readonly #cache: DiscoveryCache;
   readonly #closing = new AbortController();
@@ -68,9 +71,10 @@ export class OriginRuntime {
   #looking: Promise<void> | null = null;
   #served: { readonly from: Catalog; readonly catalog: Catalog } | null = null;
 
-  constructor({ origin, fetch }: RuntimeOrigin, options: OriginRuntimeOptions) {
+  constructor({ origin, fetch, isEdited = false }: RuntimeOrigin, options: OriginRuntimeOptions) {
     this.origin = origin;
     this.fetch = fetch;
+    this.#isEdited = isEdited;
     this.#options = options;
     this.#cache = new DiscoveryCache(options.now);
   }
@@ -149,7 +153,7 @@ export class OriginRuntime {
     const { attestations, checkPins, onEvent, ...discovering } = this.#options;
     const { origin, fetch } = this;
     const last = this.#discovered?.release ?? null;
-    const held = heldBytes(last);
+    const held = heldBytes(this.#isEdited ? null : last);
     const release = await discover({
       ...discovering,
       origin,

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { CanonicalOrigin } from "../../core/origin.ts";
-import type { RequiredAttestations } from "../../core/runtime/origin-runtime.ts";
+import type { RequiredAttestations, RuntimeOrigin } from "../../core/runtime/origin-runtime.ts";
 import { Runtime } from "../../core/runtime/runtime.ts";
 import { describeUnavailable } from "../../core/runtime/unavailable.ts";
 import { CommandError } from "../command-error.ts";
@@ -57,8 +56,7 @@ export function addServeOptions(program: Command): Command {
 }
 
 /** What there is to serve, and how it is reached. */
-export interface ServedOrigin {
-  readonly origin: CanonicalOrigin;
+export interface ServedOrigin extends Omit<RuntimeOrigin, "fetch"> {
   readonly connection: OriginConnection;
 }
 
@@ -94,7 +92,7 @@ export async function serveOrigins(
   if (input === undefined || output === undefined) throw new Error("This terminal has no streams to serve on.");
   let onListChanged = () => {};
   const runtime = await Runtime.create({
-    origins: served.map(({ origin, connection }) => ({ origin, fetch: connection.fetch })),
+    origins: served.map(({ connection, ...origin }) => ({ ...origin, fetch: connection.fetch })),
     sandbox: createNodeSandboxLater(),
     attestations,
     ...(pins === null ? {} : { checkPins: pins.check }),

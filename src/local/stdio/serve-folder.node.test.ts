@@ -34,8 +34,13 @@ it("serves a folder over MCP, and tells a client when its files change what ther
     await writeSkills(folder, "one", "two");
     await told;
     expect(toolNames(await client.ask("tools/list"))).toEqual(["one", "two"]);
+    const edited = client.next(({ method }) => method === "notifications/tools/list_changed");
+    await writeFile(join(folder, "one.js"), `${adder("one")} // edited, and not built`);
+    await edited;
+    expect(toolNames(await client.ask("tools/list"))).toEqual(["two"]);
     const logs = client.stderr.map((line) => JSON.parse(line) as { event: string; origin?: string; message: string });
     const { origin = "" } = logs.find(({ event }) => event === "serving") ?? {};
+    expect(logs.find(({ event }) => event === "rejected")?.message).toContain("rejected the skill one: hash_mismatch");
     expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(logs.find(({ event }) => event === "adding")?.message).toContain(
       `-- npx -y skillgate --serve '${folder.replace("'", "'\\''")}'`,

@@ -33,5 +33,7 @@ export async function serveFolder(folder: string, flags: ServeFlags, terminal: T
   await using _watch = await watchSite(site.folder, async () => {
     for (const runtime of served) await runtime.refresh();
   });
-  await serveOrigins([{ origin: server.origin, connection }], flags, terminal, (runtime) => served.push(runtime));
+  await serveOrigins([{ origin: server.origin, connection, isEdited: true }], flags, terminal, (runtime) =>
+    served.push(runtime),
+  );
 }

@@ -130,19 +130,22 @@ export function usePages<T>(path: string | null, limit = 50): PagedQuery<T> {
 }
 
 /** The whole of a list that is known to be short, up to a bound. */
-export function useAll<T>(path: string | null, most = 1_000): Query<readonly T[]> {
-  return useReading<readonly T[]>(path === null ? null : `${path} #${most}`, async (signal) => {
-    const items: T[] = [];
-    const joint = path?.includes("?") ? "&" : "?";
-    let cursor: string | null = "";
-    while (cursor !== null && items.length < most) {
-      const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-      const page: Page<T> = await get<Page<T>>(`${path}${joint}limit=100${more}`, signal);
-      items.push(...page.items);
-      cursor = page.nextCursor;
-    }
-    return items;
-  });
+export function useAll<T>(path: string, most = 1_000): Query<readonly T[]> {
+  return useReading<readonly T[]>(`${path} #${most}`, (signal) => readAll<T>(path, most, signal));
+}
+
+/** As {@link useAll} shows it. @throws ApiProblem. */
+export async function readAll<T>(path: string, most: number, signal: AbortSignal): Promise<readonly T[]> {
+  const items: T[] = [];
+  const joint = path.includes("?") ? "&" : "?";
+  let cursor: string | null = "";
+  while (cursor !== null && items.length < most) {
+    const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page: Page<T> = await get<Page<T>>(`${path}${joint}limit=100${more}`, signal);
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  }
+  return items;
 }
 
 /** A text that somebody is typing, once it has stood for a moment. */

@@ -32,7 +32,8 @@ describe("an event of the stream touches", () => {
     [
       "audit",
       { action: "client.token.create" },
-      ["/audit", `/origins/${ID}/skills`, `/origins/${ID}/release`, "/clients"],
+      // The origins that a client is granted are a list of origins.
+      ["/audit", "/origins", `/origins/${ID}/skills`, `/origins/${ID}/release`, "/clients"],
     ],
     [
       "audit",

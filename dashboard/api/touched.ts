@@ -13,7 +13,7 @@ const BY_ACTION: ReadonlyMap<string, readonly string[]> = new Map([
   ["attestation", ["/attestations", "/origins/"]],
   ["revocation", ["/revocations", "/attestations", "/origins/"]],
   ["trust_root", ["/trust-root", "/attestations", "/origins/"]],
-  ["client", ["/clients", "/origins/"]],
+  ["client", ["/clients", "/origins"]],
   ["operator", ["/operators", "/session"]],
   ["site", ["/sites"]],
   ["agent_skill", ["/sites/"]],

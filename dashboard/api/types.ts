@@ -24,6 +24,7 @@ export interface Session {
 export type OriginStatus = "pending" | "active" | "suspended" | "revoked";
 export type AttestationMode = "off" | "advisory" | "enforcing";
 export type Pin = "off" | "warn" | "hold";
+export type AgentSkillsPointer = "string" | "object" | "off";
 
 export interface Origin {
   readonly id: string;
@@ -36,6 +37,10 @@ export interface Origin {
   readonly attestationMode: AttestationMode | null;
   readonly pin: Pin;
   readonly forwardTrace: boolean;
+  /** Whether the Agent Skills that its index names are read and served. */
+  readonly agentSkills: boolean;
+  /** Null: as the agreed revision of MCP wants it. */
+  readonly agentSkillsPointer: AgentSkillsPointer | null;
 }
 
 export type Verdict = "attested" | "expired" | "invalid" | "unattested";

@@ -37,9 +37,9 @@ describe("what the way into service says", () => {
 describe("what a decision takes", () => {
   it("is the probe whose versions are listed, and none where a later one came between", () => {
     const seen = (name: string, lastSeenAt: number) => ({ ...version(name), lastSeenAt });
-    expect(probeOf([seen("a", 1_000), seen("b", 1_000)])).toBe(1_000);
-    expect(probeOf([seen("a", 1_000), seen("b", 2_000)])).toBeNull();
-    expect(probeOf([])).toBeNull();
+    expect(probeOf([seen("a", 1_000), seen("b", 1_000)], 3_000)).toBe(1_000);
+    expect(probeOf([seen("a", 1_000), seen("b", 2_000)], 3_000)).toBeNull();
+    expect([probeOf([], null), probeOf([], 3_000)]).toEqual([null, 3_000]);
   });
 
   it("is warned of characters that nobody sees in any of its texts, of those that the publisher has now", () => {

@@ -47,10 +47,15 @@ export function probeToday(
   return { ...probe, skills };
 }
 
-/** The probe that the versions on the screen are of, by its time; null where they are of several, or there are none. */
-export function probeOf(current: readonly SkillVersion[]): number | null {
+/**
+ * The probe that the versions on the screen are of, by its time; null where they are of several.
+ *
+ * @param none the probe that saw none, where there are none: a publisher of Agent Skills alone. null: it is not known which one did.
+ */
+export function probeOf(current: readonly SkillVersion[], none: number | null): number | null {
   const [first, ...others] = new Set(current.map(({ lastSeenAt }) => lastSeenAt));
-  return first === undefined || others.length > 0 ? null : first;
+  if (first === undefined) return none;
+  return others.length > 0 ? null : first;
 }
 
 /** What a decision about a version takes beside its code: as a probe saw it last, where that is not what was approved. */

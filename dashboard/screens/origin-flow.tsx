@@ -27,7 +27,7 @@ function probesOf(session: Session): Map<string, Probe> {
 
 /** From proposal to service: what is done, what comes next, and the button for it. */
 export function OriginFlow({ origin }: { readonly origin: Origin }) {
-  const versions = useCurrentVersions(origin.id);
+  const versions = useCurrentVersions(origin.id, origin.probedAt);
   const release = useQuery<Release>(`/origins/${origin.id}/release`);
   const probes = probesOf(useSession().session);
   const [lastProbe, setProbe] = useState<Probe | null>(probes.get(origin.id) ?? null);
@@ -101,7 +101,12 @@ export function OriginFlow({ origin }: { readonly origin: Origin }) {
               )}
             </Section>
             <ReviewStep origin={origin} current={current} waiting={waiting} />
-            <Activation origin={origin} current={current} waiting={waiting} />
+            <Activation
+              origin={origin}
+              current={current}
+              waiting={waiting}
+              probedAt={probeOf(current, versions.isCurrent ? origin.probedAt : null)}
+            />
           </>
         );
       }}
@@ -120,7 +125,9 @@ function Steps({
   readonly waiting: number;
   readonly attested: number | null;
 }) {
-  const isProbed = origin.probedAt !== null && current.length > 0;
+  const isProbed = origin.probedAt !== null;
+  // A probe that finds no tool succeeds of a publisher of Agent Skills alone.
+  const hasNone = isProbed && current.length === 0;
   const isReviewed = isProbed && waiting === 0;
   const isActive = origin.status === "active";
   const list = [
@@ -129,7 +136,7 @@ function Steps({
     {
       name: "Review",
       isDone: isReviewed,
-      about: isProbed && waiting > 0 ? `${count(waiting, "version")} to decide` : "Read the code.",
+      about: waiting > 0 ? `${count(waiting, "version")} to decide` : hasNone ? "No code." : "Read the code.",
     },
     {
       name: "Attest",
@@ -137,9 +144,11 @@ function Steps({
       about:
         attested !== null
           ? `${attested} of ${current.length} attested`
-          : origin.attestationMode === "enforcing"
-            ? "Needed in this mode."
-            : "Wanted, not needed.",
+          : hasNone
+            ? "No code."
+            : origin.attestationMode === "enforcing"
+              ? "Needed in this mode."
+              : "Wanted, not needed.",
     },
     { name: "Activate", isDone: isActive, about: isActive ? "In service." : `It is ${origin.status}.` },
   ];
@@ -217,16 +226,17 @@ function Activation({
   origin,
   current,
   waiting,
+  probedAt,
 }: {
   readonly origin: Origin;
   readonly current: readonly SkillVersion[];
   readonly waiting: readonly SkillVersion[];
+  /** Of the probe that saw them: the origin is read apart from its versions, and a probe between the two must not be activated under the older one's list. */
+  readonly probedAt: number | null;
 }) {
   const changed = waiting.filter(({ changedSinceApproval }) => changedSinceApproval);
   const fresh = waiting.length - changed.length;
   const isAdmin = useMay("admin");
-  // The origin is read apart from its versions: a probe between the two must not be activated under the older one's list.
-  const probedAt = probeOf(current);
   if (origin.status === "active") {
     return (
       <Section title="In service">
@@ -245,7 +255,7 @@ function Activation({
           label="Activate"
           title={`Activate ${origin.origin}?`}
           submit="Activate"
-          tone={waiting.length === 0 && current.length > 0 ? "primary" : "plain"}
+          tone={waiting.length === 0 && probedAt !== null ? "primary" : "plain"}
           disabled={!isAdmin || probedAt === null}
           request={() => ({
             method: "POST",
@@ -254,10 +264,14 @@ function Activation({
             body: { probedAt },
           })}
         >
-          <p>
-            Activation approves the {count(current.length, "version")} of the last probe (but those rejected), and lets
-            clients call them.
-          </p>
+          {current.length === 0 ? (
+            <p>The last probe found no tool. Activation lets clients read the origin's Agent Skills.</p>
+          ) : (
+            <p>
+              Activation approves the {count(current.length, "version")} of the last probe (but those rejected), and
+              lets clients call them.
+            </p>
+          )}
           {waiting.length > 0 && (
             <>
               <Note tone="warn">
@@ -293,7 +307,7 @@ function Activation({
         {origin.probedAt === null
           ? "Probe it first."
           : current.length === 0
-            ? "The last probe found no skill."
+            ? "The last probe found no tool: there are its Agent Skills alone."
             : "What is activated is exactly what the last probe found."}
       </p>
     </Section>

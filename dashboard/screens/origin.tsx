@@ -181,6 +181,8 @@ function Settings({ origin }: { readonly origin: Origin }) {
                 attestationMode: textOf(form, "attestationMode") || null,
                 pin: textOf(form, "pin"),
                 forwardTrace: form.get("forwardTrace") === "on",
+                agentSkills: form.get("agentSkills") === "on",
+                agentSkillsPointer: textOf(form, "agentSkillsPointer") || null,
               },
             })}
           >
@@ -212,6 +214,24 @@ function Settings({ origin }: { readonly origin: Origin }) {
               name="forwardTrace"
               defaultChecked={origin.forwardTrace}
             />
+            <Check
+              label="Serve the Agent Skills that its index.json names"
+              name="agentSkills"
+              defaultChecked={origin.agentSkills}
+              hint="As MCP resources; it may then have no tool at all. Those of a site that this gateway hosts are served anyhow."
+            />
+            <Select
+              label="Agent Skills in initialize"
+              name="agentSkillsPointer"
+              value={origin.agentSkillsPointer ?? ""}
+              hint="How the manifest of its Agent Skills is named to clients."
+              options={[
+                ["", "as the client's revision of MCP wants it"],
+                ["string", "string"],
+                ["object", "object"],
+                ["off", "off"],
+              ]}
+            />
           </Action>
         }
       >
@@ -221,6 +241,8 @@ function Settings({ origin }: { readonly origin: Origin }) {
               ["Attestations", origin.attestationMode ?? "gateway's mode"],
               ["Unapproved code", origin.pin],
               ["Trace context", origin.forwardTrace ? "forwarded" : "not forwarded"],
+              ["Agent Skills of its index", origin.agentSkills ? "served" : "not served"],
+              ["Agent Skills in initialize", origin.agentSkillsPointer ?? "as the client's revision wants it"],
               ["Changed", <Moment at={origin.updatedAt} />],
             ]}
           />

@@ -504,6 +504,25 @@ describe.skipIf(!HAS_CHROMIUM)(`the operators' console${SKIPPED}`, () => {
     // The open screen hears of it.
     await page.getByRole("heading", { name: "Version 1" }).waitFor();
     expect(await page.getByRole("link", { name: "index.json" }).first().getAttribute("href")).toBe(manifest);
+    // A site of Agent Skills alone goes into service as an origin without a tool.
+    const site = await gateway.administer<{ id: string }>("POST", "/origins", { origin: `${gateway.url}/s/handbook` });
+    await visitor.goTo(`/origins/${site.id}/settings`);
+    await button("Change").click();
+    await dialog().getByLabel("Agent Skills in initialize").selectOption("off");
+    await confirm("Save");
+    await page.getByText("Agent Skills in initialize").first().waitFor();
+    await page.getByRole("link", { name: "Onboarding" }).click();
+    await button("Probe now").click();
+    await page.getByText("The last probe found no tool").waitFor();
+    await button("Activate").click();
+    await confirm("Activate");
+    await page.getByText("Clients that are granted this origin can call it.").waitFor();
+    const { agentSkillsPointer, status } = await gateway.administer<Record<string, string>>(
+      "GET",
+      `/origins/${site.id}`,
+    );
+    expect({ agentSkillsPointer, status }).toEqual({ agentSkillsPointer: "off", status: "active" });
+    await visitor.goTo(sitePath);
     await publish("two");
     await rm(folder, { recursive: true });
     await page.getByRole("link", { name: "2", exact: true }).click();

@@ -11,7 +11,8 @@ import { attestationsHeader, whyNone } from "./admitted.ts";
 import { findSkills } from "./agent-skills.ts";
 import { confirmClient } from "./auth/authenticate.ts";
 import { rateHeaders, takeCall, takeOriginCall } from "./auth/limit.ts";
-import { type OriginPolicy, type OriginRow, policyOf } from "./auth/policy.ts";
+import { type OriginPolicy, policyOf } from "./auth/policy.ts";
+import type { GrantRow } from "./auth/policy-reader.ts";
 import { GatewayError } from "./errors.ts";
 import { clientGas } from "./fair-shares/client-gas.ts";
 import type { RequestLog } from "./log.ts";
@@ -83,7 +84,7 @@ function noteGranted(c: Context<GatewayContext>): undefined {
 }
 
 async function findGrant(c: Context<GatewayContext>): Promise<void> {
-  const ask = (row: OriginRow) => askAhead(c, row);
+  const ask = (row: GrantRow) => askAhead(c, row);
   keepGrant(c, await policyOf(c.env.DB).grant(c.get("client"), c.get("origin"), moment(c), ask));
 }
 
@@ -91,7 +92,7 @@ async function findGrant(c: Context<GatewayContext>): Promise<void> {
  * Begins to look for the release while what was decided of its origin is read: it is cold in this isolate, so the two waits are one. Where
  * an operator set limits these are looked at first.
  */
-function askAhead(c: Context<GatewayContext>, { policyVersion, rules }: OriginRow): void {
+function askAhead(c: Context<GatewayContext>, { policyVersion, rules }: GrantRow): void {
   if (c.get("finding") !== undefined || (rules?.limits ?? null) !== null) return;
   const found = findRelease(c, policyVersion);
   if (found instanceof Promise) found.catch(() => {});

@@ -4,7 +4,8 @@ import { LruCache } from "../lru.ts";
 import { type GatewayContext, moment } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import { clientAddress, junkFailures, unknownFailures } from "./failures.ts";
-import { type ClientPolicy, type PolicyCache, type PolicyMoment, policyOf } from "./policy.ts";
+import { type PolicyCache, type PolicyMoment, policyOf } from "./policy.ts";
+import type { ClientPolicy } from "./policy-reader.ts";
 import { delayRefusal } from "./refusal-delay.ts";
 import { isWellFormedToken, parseBearer, parseForeignBearer, tokenSha256 } from "./token.ts";
 

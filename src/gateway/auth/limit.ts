@@ -5,7 +5,7 @@ import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import { callLeases } from "./call-leases.ts";
 import type { OriginLimits } from "./client-rules.ts";
-import type { ClientPolicy } from "./policy.ts";
+import type { ClientPolicy } from "./policy-reader.ts";
 
 const LIMITER_TIMEOUT_MS = 2_000;
 /** A call that waits for another one's question looks this often. */

@@ -4,7 +4,8 @@ import { embeddedTrustRoot } from "../../core/attestation/trust-root.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import type { TrustInForce } from "../registry/trust.ts";
 import type { OriginDecisions } from "../trust/decisions.ts";
-import { type OriginRow, PolicyCache, type PolicyReader } from "./policy.ts";
+import { PolicyCache } from "./policy.ts";
+import type { GrantRow, PolicyReader } from "./policy-reader.ts";
 
 const ORIGIN = "https://shop.example" as CanonicalOrigin;
 const CLIENT = {
@@ -16,7 +17,7 @@ const CLIENT = {
   tokenKind: "client",
 } as const;
 
-const ROW: OriginRow = {
+const ROW: GrantRow = {
   originId: "org_1",
   status: "active",
   mode: null,
@@ -61,7 +62,7 @@ function world() {
       { revokedAt: number | null; expiresAt: number | null; clientActive: boolean; lastUsedAt: number | null }
     >(),
     usesNoted: [] as string[],
-    origin: ROW as OriginRow | null,
+    origin: ROW as GrantRow | null,
     decisions: decisionsOf(1),
     trust: trustOf(1),
     background: [] as Promise<unknown>[],

@@ -1,18 +1,13 @@
-import { and, eq, sql } from "drizzle-orm";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { withDeadline } from "../deadline.ts";
 import { GatewayError } from "../errors.ts";
 import { describeFailure } from "../log.ts";
 import { LruCache } from "../lru.ts";
-import { openRegistry } from "../registry/database.ts";
-import { clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
-import { MAX_IMPORTED_TOKENS } from "../registry/tokens.ts";
-import { readTrust } from "../registry/trust.ts";
-import { DecisionCache, type DecisionReader, type RowRead } from "../trust/decision-cache.ts";
-import type { Decided, OriginTerms } from "../trust/decisions.ts";
-import { readDecisions } from "../trust/read-decisions.ts";
-import { type ClientRules, readRules } from "./client-rules.ts";
+import { DecisionCache, type RowRead } from "../trust/decision-cache.ts";
+import type { Decided } from "../trust/decisions.ts";
+import type { ClientRules } from "./client-rules.ts";
 import { ImportedTokens } from "./imported-tokens.ts";
+import { type ClientPolicy, d1PolicyReader, type GrantRow, type PolicyReader, type TokenRow } from "./policy-reader.ts";
 
 /** Policy is at most this old while D1 answers. */
 export const POLICY_FRESH_MS = 5_000;
@@ -26,37 +21,10 @@ const USE_NOTED_MS = 60_000;
 /** After a failed read, stale policy is served without asking D1 again for this long. */
 const OUTAGE_PAUSE_MS = 1_000;
 
-/** The holder of a token that counts. */
-export interface ClientPolicy {
-  readonly clientId: string;
-  readonly rpm: number | null;
-  readonly dailyQuota: number | null;
-  readonly grantAll: boolean;
-  /** When the token ends to count, epoch milliseconds. */
-  readonly expiresAt: number | null;
-  /** `inspection`: an operator looks at what this client sees. */
-  readonly tokenKind: "client" | "inspection";
-}
-
-/** What an origin's row says of one client. */
-export interface OriginRow extends OriginTerms {
-  /** Granted to this client by a row of its own; clients with `grantAll` need none. */
-  readonly grantedByRow: boolean;
-  /** `null`: there are none, as for most clients. */
-  readonly rules: ClientRules | null;
-}
-
 /** An active origin that a client may use, and what decides what it sees of it. */
 export interface OriginPolicy extends Decided {
   readonly originId: string;
   readonly rules: ClientRules | null;
-}
-
-interface TokenRow extends ClientPolicy {
-  readonly clientActive: boolean;
-  readonly revokedAt: number | null;
-  /** As written down; epoch milliseconds. */
-  readonly lastUsedAt: number | null;
 }
 
 interface Entry<T> {
@@ -64,16 +32,6 @@ interface Entry<T> {
   /** When the read that gave the value began, epoch milliseconds. */
   readonly readAt: number;
   refreshStartedAt: number;
-}
-
-/** What the cache needs of the world. */
-export interface PolicyReader extends DecisionReader {
-  readToken(sha256: string): Promise<TokenRow | null>;
-  /** Writes down that a token was used. */
-  noteTokenUse(sha256: string, at: number): Promise<void>;
-  /** Hashes of the usable tokens that another gateway issued, at most {@link MAX_IMPORTED_TOKENS}. */
-  readImportedTokens(): Promise<readonly string[]>;
-  readOrigin(clientId: string, origin: CanonicalOrigin): Promise<OriginRow | null>;
 }
 
 export interface PolicyMoment {
@@ -92,7 +50,7 @@ export class PolicyCache {
   readonly #reader: PolicyReader;
   readonly #tokens = new LruCache<string, Entry<TokenRow>>(10_000);
   readonly #unknownTokens = new LruCache<string, Entry<TokenRow>>(4_096);
-  readonly #origins = new LruCache<string, Entry<OriginRow & RowRead>>(20_000);
+  readonly #origins = new LruCache<string, Entry<GrantRow & RowRead>>(20_000);
   readonly #decisions: DecisionCache;
   /** Tokens that another gateway issued. */
   readonly imported: ImportedTokens;
@@ -176,7 +134,7 @@ export class PolicyCache {
     client: ClientPolicy,
     origin: CanonicalOrigin,
     moment: PolicyMoment,
-    onGranted: (row: OriginRow) => void = () => {},
+    onGranted: (row: GrantRow) => void = () => {},
   ): Promise<OriginPolicy | null> {
     const key = `${client.clientId} ${origin}`;
     const found = await this.#value(
@@ -197,7 +155,7 @@ export class PolicyCache {
    *
    * @throws where D1 does not answer in time.
    */
-  async originNow(origin: CanonicalOrigin): Promise<(OriginRow & Decided) | null> {
+  async originNow(origin: CanonicalOrigin): Promise<(GrantRow & Decided) | null> {
     const row = await withDeadline(this.#readOrigin("", origin), READ_TIMEOUT_MS);
     if (row === null) return null;
     const decided = this.#decisions.known(row);
@@ -208,8 +166,8 @@ export class PolicyCache {
   async #readOrigin(
     clientId: string,
     origin: CanonicalOrigin,
-    onRow: (row: OriginRow) => void = () => {},
-  ): Promise<(OriginRow & RowRead) | null> {
+    onRow: (row: GrantRow) => void = () => {},
+  ): Promise<(GrantRow & RowRead) | null> {
     const order = this.#decisions.begin();
     const row = await this.#reader.readOrigin(clientId, origin);
     if (row === null) return null;
@@ -283,11 +241,11 @@ function young<T>(entry: Entry<T> | undefined, now: number): T | null | undefine
   return isYoung ? entry.value : undefined;
 }
 
-function mayUseOrigin<Row extends OriginRow>({ grantAll }: ClientPolicy, row: Row | null): row is Row {
+function mayUseOrigin<Row extends GrantRow>({ grantAll }: ClientPolicy, row: Row | null): row is Row {
   return row !== null && row.status === "active" && (grantAll || row.grantedByRow);
 }
 
-function originPolicy({ originId, rules }: OriginRow, { decisions, trust }: Decided): OriginPolicy {
+function originPolicy({ originId, rules }: GrantRow, { decisions, trust }: Decided): OriginPolicy {
   return { originId, decisions, trust, rules };
 }
 
@@ -303,75 +261,6 @@ function noteUnwrittenUse(error: unknown): void {
 /** What is in memory is served on, until it is too old. */
 function noteFailedRefresh(error: unknown): void {
   console.warn(JSON.stringify({ event: "policy_not_refreshed", error: describeFailure(error) }));
-}
-
-/** Reads policy from D1: one query for a token with its client, one for an origin with the client's grant. */
-export function d1PolicyReader(database: D1Database): PolicyReader {
-  const registry = openRegistry(database);
-  return {
-    async readToken(sha256) {
-      const rows = await registry
-        .select({
-          clientId: clients.id,
-          rpm: clients.rpm,
-          dailyQuota: clients.dailyQuota,
-          grantAll: clients.grantAll,
-          status: clients.status,
-          expiresAt: clientTokens.expiresAt,
-          revokedAt: clientTokens.revokedAt,
-          lastUsedAt: clientTokens.lastUsedAt,
-          tokenKind: clientTokens.kind,
-        })
-        .from(clientTokens)
-        .innerJoin(clients, eq(clients.id, clientTokens.clientId))
-        .where(eq(clientTokens.tokenSha256, sha256))
-        .limit(1);
-      const row = rows[0];
-      if (row === undefined) return null;
-      const { status, ...rest } = row;
-      return { ...rest, clientActive: status === "active" };
-    },
-    async noteTokenUse(sha256, at) {
-      await registry.update(clientTokens).set({ lastUsedAt: at }).where(eq(clientTokens.tokenSha256, sha256));
-    },
-    async readOrigin(clientId, origin) {
-      const rows = await registry
-        .select({
-          originId: origins.id,
-          status: origins.status,
-          mode: origins.attestationMode,
-          pin: origins.pin,
-          forwardTrace: origins.forwardTrace,
-          agentSkills: origins.agentSkills,
-          agentSkillsPointer: origins.agentSkillsPointer,
-          policyVersion: origins.policyVersion,
-          trustVersion: sql<number>`COALESCE((SELECT MAX(version) FROM trust_state), 0)`,
-          grant: clientOrigins.clientId,
-          tools: sql<string>`(SELECT json_group_array(json_array(effect, tool)) FROM (
-            SELECT effect, tool FROM client_tools WHERE client_id = ${clientId} AND origin_id = ${origins.id} ORDER BY effect, tool))`,
-          limits: sql<string>`(SELECT json_group_array(json_array(tool, rpm)) FROM (
-            SELECT tool, rpm FROM client_limits WHERE client_id = ${clientId} AND origin_id = ${origins.id} ORDER BY tool))`,
-        })
-        .from(origins)
-        .leftJoin(clientOrigins, and(eq(clientOrigins.originId, origins.id), eq(clientOrigins.clientId, clientId)))
-        .where(eq(origins.origin, origin))
-        .limit(1);
-      const row = rows[0];
-      if (row === undefined) return null;
-      const { grant, tools, limits, ...rest } = row;
-      return { ...rest, grantedByRow: grant !== null, rules: readRules(row.originId, { tools, limits }) };
-    },
-    async readImportedTokens() {
-      const rows = await registry
-        .select({ sha256: clientTokens.tokenSha256 })
-        .from(clientTokens)
-        .where(sql`${clientTokens.imported} AND ${clientTokens.revokedAt} IS NULL`)
-        .limit(MAX_IMPORTED_TOKENS);
-      return rows.map(({ sha256 }) => sha256);
-    },
-    readDecisions: (terms, origin) => readDecisions(registry, terms, origin),
-    readTrust: () => readTrust(registry),
-  };
 }
 
 /** One cache for each database that this isolate serves, which is one in production. */

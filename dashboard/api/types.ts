@@ -249,9 +249,9 @@ export interface ClientToken {
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
   readonly imported: boolean;
-  readonly label?: string | null;
-  readonly lastUsedAt?: number | null;
-  readonly kind?: "client" | "inspection";
+  readonly label: string | null;
+  readonly lastUsedAt: number | null;
+  readonly kind: "client" | "inspection";
 }
 
 export interface Site {

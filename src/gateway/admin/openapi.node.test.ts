@@ -24,4 +24,17 @@ it("the OpenAPI document is valid OpenAPI 3.1 and has no dangling reference", as
   for (const [, name] of JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) {
     expect(names).toContain(name);
   }
+  // What a reference says beside it still holds, so that null is taken by none of both: it has to be the other part of an `anyOf`.
+  const alongside = nodesOf(document).flatMap(({ allOf }) => (Array.isArray(allOf) ? allOf : []));
+  expect(alongside.length).toBeGreaterThan(0);
+  expect(alongside.filter(({ type }) => Array.isArray(type) && type.includes("null"))).toEqual([]);
 }, 60_000);
+
+interface Node {
+  readonly allOf?: readonly { readonly type?: unknown }[];
+}
+
+function nodesOf(value: unknown): readonly Node[] {
+  if (typeof value !== "object" || value === null) return [];
+  return [value, ...Object.values(value).flatMap(nodesOf)];
+}

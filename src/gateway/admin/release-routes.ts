@@ -26,7 +26,7 @@ const ReleaseBody = z
     state: z.enum(["current", "failing", "none"]).openapi({
       description: "failing: the last discovery failed, and what is held is served as long as it may be.",
     }),
-    failure: Failure.extend({ rejected: z.array(RejectionBody) }).nullable(),
+    failure: z.union([Failure.extend({ rejected: z.array(RejectionBody) }), z.null()]),
     skills: z.array(
       z.object({
         scope: z.string().nullable(),

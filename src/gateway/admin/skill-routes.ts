@@ -97,7 +97,7 @@ const Source = z
 const Diff = z
   .object({
     version: SkillVersionBody,
-    against: SkillVersionBody.nullable().openapi({
+    against: z.union([SkillVersionBody, z.null()]).openapi({
       description: "The last approved other version; null: none, then all is new.",
     }),
     linesBroken: z.boolean().openapi({

@@ -117,7 +117,7 @@ describe("browsers", () => {
     const response = await send("/mcp/shop.example", { method: "OPTIONS", headers }, allowed);
     expect(response.status).toBe(204);
     expect(response.headers.get("Access-Control-Allow-Origin")).toBe("https://app.example");
-    expect(response.headers.get("Access-Control-Allow-Methods")).toBe("POST, OPTIONS");
+    expect(response.headers.get("Access-Control-Allow-Methods")).toBe("GET, POST, OPTIONS");
     const names = response.headers.get("Access-Control-Allow-Headers")?.toLowerCase().split(", ") ?? [];
     expect(names).toEqual(
       expect.arrayContaining(["authorization", "content-type", "mcp-protocol-version", "mcp-param-region"]),

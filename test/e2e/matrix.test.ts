@@ -225,6 +225,19 @@ it.each([
   expect(JSON.parse(await askAll(ways, "tools/call", params))).toMatchObject({ error: { code: -32_602 } });
 });
 
+it.runIf(HAS_CHROMIUM)("the demo page of the gateway verifies the site and calls its tools", async () => {
+  const demo = await browser.newPage();
+  await demo.goto(`${gateway.url}/demo?origin=${encodeURIComponent(vouched.origin)}`);
+  await demo
+    .getByRole("status")
+    .filter({ hasText: `Connected: ${ATTESTED.length} verified tools, 0 refused.` })
+    .waitFor();
+  expect(await demo.getByRole("region", { name: "Verification log" }).textContent()).toContain("Verified unvouched");
+  await demo.getByRole("button", { name: "Call unvouched" }).click();
+  await demo.getByText('"unvouched"').waitFor();
+  await demo.close();
+});
+
 const ATTESTED = ["vouched", "forged", "expired", "of_other_bytes", "of_a_stranger", "unvouched"].map((name) =>
   skill(name, `return ${JSON.stringify(name)}`),
 );

@@ -104,6 +104,25 @@ describe("the Agent Skills of an index of v0.2.0", () => {
   });
 });
 
+describe("an origin that may lack tools", () => {
+  it("and lost its llms.txt has withdrawn nothing, unless Agent Skills are all it has", async () => {
+    const lost = (publisher: Publisher) => publisher.put("/llms.txt", new Response("", { status: 404 }));
+    expect(await outcome(read(lost(new Publisher())))).toBe("discovery_failed http_status");
+    const [one, skills] = [skillMd("one"), [await entry("one", skillMd("one"))]];
+    const error = await read(lost(await publisherOf(skills, {}))).catch((error) => error);
+    expect(error).toMatchObject({ reason: "http_status", rejected: [{ name: "one", code: "http_status" }] });
+    const release = await read(lost(await publisherOf(skills, { "one/SKILL.md": one })));
+    expect(release.agentSkills).toMatchObject([{ name: "one" }]);
+  });
+
+  it("and whose index is out of order has withdrawn nothing either", async () => {
+    const publisher = new Publisher().put("/llms.txt", "# Prose\n").put(INDEX_PATH, new Response("", { status: 503 }));
+    expect(await outcome(read(publisher))).toBe("discovery_failed http_status");
+    const none = new Publisher().put("/llms.txt", "# Prose\n");
+    expect(await outcome(read(none))).toBe("ok");
+  });
+});
+
 describe("the Agent Skills of an index of v0.1.0, which has no digests", () => {
   const legacy = (files: unknown) =>
     new Publisher()

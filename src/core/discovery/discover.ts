@@ -7,7 +7,7 @@ import type { CanonicalOrigin } from "../origin.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { ReadAgentSkills } from "./agent-skills.ts";
 import { ATTESTATIONS_PATH, isUnread, keepAttestations, readAttestationsFile } from "./attestations.ts";
-import { firstRejections, MAX_REPORTED, rejection, WHOLE_ORIGIN } from "./checked.ts";
+import { firstRejections, isOutage, MAX_REPORTED, type Refused, rejection, WHOLE_ORIGIN } from "./checked.ts";
 import { contradictionKey, markLasting } from "./contradictions.ts";
 import { DefinitionReader } from "./definitions.ts";
 import type { DiscoveryCache } from "./discovery-cache.ts";
@@ -147,6 +147,8 @@ async function discoverUntil(options: DiscoverOptions, { fetching, reading }: De
     tools: new Set(text.skills.map(({ name }) => name)),
   });
   throwIfCancelled(options);
+  const lost = agentSkills === undefined || agentSkills.length === 0 ? whyBare(files) : null;
+  if (lost !== null) throw failed(lost, rejected);
   cache?.turn(mismatchesOf(files, downloads));
   return {
     origin,
@@ -173,7 +175,7 @@ function mismatchesOf({ contradictions }: Files, { mismatched }: Downloads): Rea
 
 async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
   const { origin, limits, unverifiedRecipes = "withhold" } = options;
-  const text = await fetchLlmsTxt(options, downloads);
+  const { text, missing } = await fetchLlmsTxt(options, downloads);
   const unreadable = firstRejections(rejectionsOfText(text));
   if (text.skills.length === 0 && !(await options.mayLackTools?.())) {
     const message = `The file llms.txt lists no executable skill, and ${text.prose.length} that are links for people.`;
@@ -197,6 +199,7 @@ async function fetchFiles(options: DiscoverOptions, downloads: Downloads) {
   const contradictions = findContradictions(skills, index);
   return {
     text,
+    missing,
     unreadable,
     index,
     indexFile: await indexDownload,
@@ -218,19 +221,34 @@ async function fetchFilesAgain(options: DiscoverOptions, downloads: Downloads, f
   }
 }
 
-async function fetchLlmsTxt(options: DiscoverOptions, downloads: Downloads): Promise<LlmsTxt> {
+async function fetchLlmsTxt(
+  options: DiscoverOptions,
+  downloads: Downloads,
+): Promise<{ readonly text: LlmsTxt; readonly missing: Refused | null }> {
   const file = await downloads.plain(new URL(`${options.origin}/llms.txt`), options.limits.llmsTxtBytes, "llms.txt");
   throwIfCancelled(options);
-  // A publisher of Agent Skills alone needs none.
-  if (!file.ok && file.status === 404 && (await options.mayLackTools?.())) return parseLlmsTxt("");
-  if (!file.ok) throw new DiscoveryError("discovery_failed", file.code as DiscoveryFailureReason, file.message);
+  if (!file.ok) {
+    // Whether one that offers tools lost the file, or has Agent Skills alone and needs none, its index will say.
+    if (file.status === 404 && (await options.mayLackTools?.())) return { text: parseLlmsTxt(""), missing: file };
+    throw failed(file);
+  }
   // Not strict: a stray byte in prose is no reason to lose an origin, and no hash is taken of this text.
   const text = new TextDecoder().decode(file.value);
   // It withdraws nothing.
   if (isHtmlPage(text)) {
     throw new DiscoveryError("discovery_failed", "bad_shape", "The file llms.txt is a page of HTML.");
   }
-  return parseLlmsTxt(text);
+  return { text: parseLlmsTxt(text), missing: null };
+}
+
+function failed({ code, message }: Refused, rejected: readonly Rejection[] = []): DiscoveryError {
+  return new DiscoveryError("discovery_failed", code as DiscoveryFailureReason, message, firstRejections(rejected));
+}
+
+/** Where an origin without a tool has no Agent Skills either: what of it could not be had is no word of its publisher's that takes them back. */
+function whyBare({ text, missing, indexFile }: Files): Refused | null {
+  if (missing !== null) return missing;
+  return text.skills.length === 0 && !indexFile.ok && isOutage(indexFile) ? indexFile : null;
 }
 
 function throwIfCancelled({ signal }: DiscoverOptions): void {

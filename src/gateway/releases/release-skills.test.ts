@@ -73,11 +73,11 @@ describe("an origin of which an operator wants the Agent Skills", () => {
       }),
       "/.well-known/skills/old/SKILL.md": text("old"),
     });
-    expect((await call("skills/list")).data.code).toBe("no_skills");
+    expect((await call("skills/list")).data.code).toBe("discovery_failed");
   });
 
   it("has none where it has no index either", async () => {
-    await serve({});
+    await serve({ "/llms.txt": "# Nothing\n" });
     expect((await call("tools/list")).data.code).toBe("no_skills");
   });
 });

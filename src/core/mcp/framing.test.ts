@@ -29,6 +29,13 @@ describe("messages that are refused with HTTP 400", () => {
     ["an array as params", request({ params: [] }), -32600, 1],
     ["a string as params", request({ params: "x", id: "abc" }), -32600, "abc"],
     ["null as params", request({ params: null }), -32600, 1],
+    ["a number beyond a double", '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[-1e400]}}', -32600, 1],
+    [
+      "a number of 310 digits",
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1${"0".repeat(309)}}}`,
+      -32600,
+      1,
+    ],
     ["a response with both result and error", '{"jsonrpc":"2.0","id":3,"result":{},"error":{}}', -32600, 3],
   ];
   for (const [what, body, code, id] of cases) {
@@ -51,6 +58,11 @@ describe("messages that are refused with HTTP 400", () => {
       expect(json).toMatchObject({ id: null, error: { code: -32600 } });
     }
   });
+});
+
+it("serves the largest numbers that a double holds, and texts that look like larger ones", async () => {
+  for (const value of ["1.7976931348623157e308", "-1E+308", '"1e400"', "1e-400"])
+    expect((await post(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${value}}}`)).status).toBe(200);
 });
 
 describe("[budget:message depth] nesting", () => {

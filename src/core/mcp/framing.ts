@@ -18,10 +18,13 @@ export type Framing =
 /** Deepest nesting of arrays and objects in a message. Deeper ones are refused before they are parsed. */
 export const MAX_DEPTH = 64;
 
+/** A number needs an exponent, or as many digits, to be beyond what a number can hold. */
+const MAY_OVERFLOW = /\d[eE]\+?\d|\d{309}/;
+
 /**
  * Reads one JSON-RPC message. The body is attacker-controlled; its size is the caller's cap.
  *
- * Refused with HTTP 400: text that is not JSON or nests deeper than 64 (-32700), batches, a missing `jsonrpc: "2.0"`, an id
+ * Refused with HTTP 400: text that is not JSON or nests deeper than 64 (-32700), numbers beyond a double, batches, a missing `jsonrpc: "2.0"`, an id
  * that is neither a string nor a safe integer, `params` that are not an object (all -32600).
  */
 export function parseMessage(body: string): Framing {
@@ -32,7 +35,16 @@ export function parseMessage(body: string): Framing {
   } catch {
     return unreadable("The body is not JSON.");
   }
-  return readMessage(value);
+  const framing = readMessage(value);
+  if (!framing.ok || !MAY_OVERFLOW.test(body) || isRepresentable(value)) return framing;
+  const id = framing.message.kind === "request" ? framing.message.id : null;
+  return invalid(id, "A number in the message is beyond ±1.7976931348623157e308 and would be lost.");
+}
+
+/** JSON.parse reads larger numbers as infinite ones, which no JSON can say again. */
+function isRepresentable(value: Json): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  return typeof value !== "object" || value === null || Object.values(value).every(isRepresentable);
 }
 
 function readMessage(value: Json): Framing {

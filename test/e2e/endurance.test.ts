@@ -33,7 +33,7 @@ const COSTLY_HOSTILE: readonly (readonly [name: string, sentence: RegExp])[] = [
 ];
 
 describe.each([
-  { engine: "auto", calls: 20_000 },
+  { engine: "auto", calls: 10_000 },
   { engine: "asyncify", calls: 4_000 },
 ])("on the engine $engine", ({ engine, calls }) => {
   let stack: Stack;

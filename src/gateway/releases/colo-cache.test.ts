@@ -5,7 +5,7 @@ import { NO_INDEX } from "../../core/discovery/skills-index.ts";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { ColoCache, MAX_ENTRY_BYTES } from "./colo-cache.ts";
-import { askHub } from "./hub-client.ts";
+import { askHub, hubStatus } from "./hub-client.ts";
 import { packRelease } from "./packed-release.ts";
 import { ReleaseCache } from "./release-cache.ts";
 
@@ -95,8 +95,11 @@ describe("releases in the Cache API", () => {
       const other = newIsolate();
       expect((await other.get(origin)).release.fetchedAt).toBe(release.fetchedAt);
       await other.settle();
-      await vi.waitFor(async () => expect(await seen(host, "/llms.txt")).toBe(fetches));
+      await vi.waitFor(async () => expect(await seen(host, "/llms.txt")).toBe(fetches), 5_000);
       if (fetches === 1) continue;
+      // Asked for is not yet held.
+      const heldAt = async () => (await hubStatus(env, origin)).fetchedAt;
+      await vi.waitFor(async () => expect(await heldAt()).toBeGreaterThan(release.fetchedAt), 5_000);
       // The isolate that asks next brings the refreshed time from the hub; the one after it finds that in the cache.
       setAge(release, age + 200);
       await other.get(origin);

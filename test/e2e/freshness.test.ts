@@ -19,6 +19,7 @@ import { ROOT } from "../../src/dev/stack/paths.ts";
 import { run } from "../../src/local/fixture/running.ts";
 
 import type { RpcAnswer } from "./caller.ts";
+import { experimentalOf, GENERATIONS, type Generation } from "./client-generations.ts";
 import { FAULTS, startFaultyPublisher } from "./faulty-publisher.ts";
 import { digestAt, HostedSite } from "./hosted-site.ts";
 import { LISTENING, startListening } from "./listening-client.ts";
@@ -371,6 +372,26 @@ describe("official clients of a site", () => {
     const all = ["one", "two", "get_skill_guide"];
     expect(await Promise.all(clients.map(({ told }) => told))).toEqual([all, all, all]);
     expect(tools(await list(1, origin))).toEqual(all);
+  });
+
+  it("[skills-R6] of each generation initialize: those that take no text under experimental, with an object in its place", async () => {
+    const site = (await gateways.administer("POST", "/sites", { name: "known" })) as Id;
+    await publishSite(site.id, ["one"]);
+    const origin = `${gateways.url}/s/known`;
+    const originId = await gateways.addOrigin(origin);
+    const { token } = (await gateways.administer("POST", `/clients/${gateways.clientId}/tokens`, {})) as {
+      readonly token: string;
+    };
+    const endpoint = `${gateways.url}/mcp?origin=${encodeURIComponent(origin)}`;
+    const capabilities = (generation: Generation) => experimentalOf(generation, endpoint, token);
+    const url = `${gateways.url}/s/known/.well-known/agent-skills/index.json`;
+    expect(await capabilities("1.21")).toEqual({ agentSkillsUrl: url });
+    for (const generation of ["1.32", "2"] as const)
+      expect(await capabilities(generation)).toEqual({ agentSkills: { url } });
+    // 1.22.0 to 1.24.0 ask for 2025-06-18, whose clients are told a text, and take an object alone: this is what the override is for.
+    await expect(capabilities("1.22")).rejects.toThrow(/agentSkillsUrl/);
+    await gateways.administer("PATCH", `/origins/${originId}`, { agentSkillsPointer: "object" });
+    for (const generation of GENERATIONS) expect(await capabilities(generation)).toEqual({ agentSkills: { url } });
   });
 });
 

@@ -7,6 +7,7 @@ import { call, freshDatabase, testEnv } from "../admin/fixture.ts";
 import type { Env } from "../env.ts";
 import { aSkill, ask, bytesOf, manifestOf, newSite, publish, skillText, type TestSite, upload } from "./fixture.ts";
 import { forgetOldSiteBytes } from "./forget-blobs.ts";
+import { forgetSites } from "./read-site.ts";
 
 const INDEX = "/.well-known/agent-skills/index.json";
 const DAY_MS = 24 * 3_600_000;
@@ -258,6 +259,29 @@ describe("bytes that were replaced", () => {
     expect((await ask(`${base}/skills/other.md@${one}`)).status).toBe(404);
     await call("PATCH", `/sites/${site.id}`, { graceS: 0 });
     expect((await ask(`${base}/skills/deploy.md@${one}`)).status).toBe(404);
+  });
+
+  it("are looked for in versions that name them alone, however many there are and whatever is asked for", async () => {
+    for (const text of ["one", "two", "three", "four"]) await publish(site, await version(text));
+    const versionsRead = async (path: string): Promise<number> => {
+      forgetSites();
+      let count = 0;
+      const DB = new Proxy(testEnv.DB, {
+        get: (database, name) => {
+          const value = Reflect.get(database, name) as unknown;
+          if (typeof value !== "function") return value;
+          return (...given: unknown[]) => {
+            if (name === "prepare" && String(given[0]).startsWith('select "content"')) count += 1;
+            return value.apply(database, given);
+          };
+        },
+      });
+      expect((await ask(`https://gate.example/s/${site.name}${path}`, {}, { DB })).status).toBe(404);
+      return count;
+    };
+    const inForce = await versionsRead("/skills/none.md");
+    expect(inForce).toBeGreaterThan(0);
+    expect(await versionsRead(`/skills/deploy.md@${"0".repeat(64)}`)).toBe(inForce);
   });
 
   it("are hidden where the skill became so", async () => {

@@ -133,7 +133,14 @@ export async function findReplaced(
   const query = openRegistry(env.DB)
     .select({ version: siteVersions.version })
     .from(siteVersions)
-    .where(and(eq(siteVersions.siteId, site.id), gt(siteVersions.retiredAt, now - site.graceS * 1_000)))
+    .where(
+      and(
+        eq(siteVersions.siteId, site.id),
+        gt(siteVersions.retiredAt, now - site.graceS * 1_000),
+        // Anybody may ask for any digest: no version is read that does not name it.
+        sql`instr(${siteVersions.content}, ${sha256}) > 0`,
+      ),
+    )
     .orderBy(desc(siteVersions.version));
   const replaced = await withDeadline(query, READ_TIMEOUT_MS).catch((cause) => {
     throw new GatewayError("policy_unavailable", { cause });

@@ -151,17 +151,17 @@ class Answering {
       ...(this.#site.isMixed ? { Vary: "Authorization" } : {}),
       ...(isKnown ? {} : PUBLIC),
     };
-    return this.#conditional(sha256, { ...caching, "Content-Type": mediaType }, text, part);
+    const validators = { etag: etagOf(sha256), modifiedAt: documentModifiedAt(this.#site) };
+    return this.#conditional(validators, { ...caching, "Content-Type": mediaType }, text, part);
   }
 
   #conditional(
-    sha256: Sha256Hex,
+    validators: Validators,
     headers: Readonly<Record<string, string>>,
     body: string | Uint8Array<ArrayBuffer>,
     part: SitePart,
   ): SiteAnswer {
     const { now } = this.#request;
-    const validators: Validators = { etag: `"sha256-${sha256}"`, modifiedAt: this.#site.switchedAt };
     const all = { ...SANDBOXED, ...headers, ETag: validators.etag, ...lastModified(validators, now) };
     if (!isHeld(this.#request.headers, validators, now)) return { status: 200, headers: all, body, part };
     const { "Content-Type": _, "Content-Digest": __, ...kept } = all as Record<string, string>;
@@ -217,7 +217,8 @@ class Answering {
       "Cache-Control": caching,
       ...(visibility === "public" ? PUBLIC : { Vary: "Authorization" }),
     };
-    return this.#conditional(sha256, headers, bytes as Uint8Array<ArrayBuffer>, "artifact");
+    const validators = { etag: etagOf(sha256), modifiedAt: this.#site.switchedAt };
+    return this.#conditional(validators, headers, bytes as Uint8Array<ArrayBuffer>, "artifact");
   }
 
   async #report(artifact: HostedArtifact, path: string, observed: string | null, isNews: boolean): Promise<void> {
@@ -235,6 +236,19 @@ class Answering {
       isNews,
     });
   }
+}
+
+function etagOf(sha256: Sha256Hex): string {
+  return `"sha256-${sha256}"`;
+}
+
+/**
+ * When what manifests and `llms.txt` say was last changed: by a publish, or by a setting of the site, from the second after it on. No date
+ * tells what two callers are shown apart, nor when bytes went into quarantine.
+ */
+function documentModifiedAt({ site, switchedAt, isMixed, quarantined }: ServedSite): number | null {
+  if (isMixed || quarantined.size > 0) return null;
+  return site.updatedAt > switchedAt ? Math.floor(site.updatedAt / 1_000) * 1_000 + 1_000 : switchedAt;
 }
 
 function preflight(): SiteAnswer {

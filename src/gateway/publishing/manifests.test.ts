@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { sha256Hex } from "../../core/integrity.ts";
-import { call, freshDatabase } from "../admin/fixture.ts";
+import { call, freshDatabase, testEnv } from "../admin/fixture.ts";
 import { aSkill, ask, manifestOf, newSite, publish, siteEnv, type TestSite, upload } from "./fixture.ts";
 
 const INDEX = "/.well-known/agent-skills/index.json";
@@ -179,12 +179,30 @@ describe("the manifest of a site", () => {
       expect(held.headers.get("Vary")).toBe("Authorization");
     }
     expect((await ask(base + INDEX, { headers: { "If-None-Match": '"x"' } })).status).toBe(200);
-    const since = { "If-Modified-Since": headers.get("Last-Modified") ?? "" };
-    expect((await ask(base + INDEX, { headers: since })).status).toBe(304);
-    expect(
-      (await ask(base + INDEX, { headers: { "If-Modified-Since": "Thu, 01 Jan 2026 00:00:00 GMT" } })).status,
-    ).toBe(200);
-    expect((await ask(base + INDEX, { headers: { ...since, "If-None-Match": '"x"' } })).status).toBe(200);
+    const open = await newSite();
+    await publish(open, { skills: [await aSkill(open, "only")] });
+    const index = `https://${open.host}${INDEX}`;
+    const since = { "If-Modified-Since": (await ask(index)).headers.get("Last-Modified") ?? "" };
+    expect((await ask(index, { headers: since })).status).toBe(304);
+    expect((await ask(index, { headers: { "If-Modified-Since": "Thu, 01 Jan 2026 00:00:00 GMT" } })).status).toBe(200);
+    expect((await ask(index, { headers: { ...since, "If-None-Match": '"x"' } })).status).toBe(200);
+  });
+
+  it("has no date where none tells what a caller may have seen: of hidden skills, of quarantine, of another setting", async () => {
+    const now = () => ({ "If-Modified-Since": new Date().toUTCString() });
+    const mixed = await ask(base + INDEX, { headers: { ...ANY, ...now() } });
+    expect([mixed.status, mixed.headers.get("Last-Modified")]).toEqual([200, null]);
+    const open = await newSite();
+    await publish(open, { skills: [await aSkill(open, "only")] });
+    const index = `https://${open.host}${INDEX}`;
+    expect((await ask(index, { headers: now() })).status).toBe(304);
+    await call("PATCH", `/sites/${open.id}`, { entriesAlias: false });
+    expect((await ask(index, { headers: now() })).status).toBe(200);
+    const other = await newSite();
+    await publish(other, { skills: [await aSkill(other, "only")] });
+    await testEnv.DB.prepare("UPDATE site_blobs SET mismatches = 3 WHERE site_id = ?").bind(other.id).run();
+    const quarantined = await ask(`https://${other.host}${INDEX}`, { headers: now() });
+    expect(await quarantined.json()).toMatchObject({ skills: [] });
   });
 
   it("for an authenticated caller is another representation, which no cache and no page keeps", async () => {

@@ -2,8 +2,8 @@
 export interface Validators {
   /** Strong, quotes included. */
   readonly etag: string;
-  /** Epoch milliseconds. */
-  readonly modifiedAt: number;
+  /** Epoch milliseconds; null where no date tells one state from another, so that the tag alone counts. */
+  readonly modifiedAt: number | null;
 }
 
 /**
@@ -16,11 +16,12 @@ export function isHeld(headers: Headers, { etag, modifiedAt }: Validators, now: 
     return tags.trim() === "*" || tags.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
   }
   const since = headers.get("If-Modified-Since");
-  const moment = since === null ? Number.NaN : Date.parse(since);
+  if (since === null || modifiedAt === null) return false;
+  const moment = Date.parse(since);
   return modifiedAt <= now && moment >= Math.floor(modifiedAt / 1_000) * 1_000 && moment <= now;
 }
 
 /** `Last-Modified`, which must not lie in the future. */
 export function lastModified({ modifiedAt }: Validators, now: number): Record<string, string> {
-  return modifiedAt <= now ? { "Last-Modified": new Date(modifiedAt).toUTCString() } : {};
+  return modifiedAt !== null && modifiedAt <= now ? { "Last-Modified": new Date(modifiedAt).toUTCString() } : {};
 }

@@ -9,7 +9,7 @@ const LIMITS = z.record(z.string(), z.number());
 const SKILL = z.strictObject({
   /** `authenticated`: only callers whom the gateway takes for authenticated are shown it. */
   visibility: z.enum(["public", "authenticated"]).optional(),
-  /** Publish the folder of its `SKILL.md` as an archive, in place of that file alone. */
+  /** Publish the folder of its `SKILL.md` as an archive, in place of that file alone; an archive is written anew in its canonical form. */
   pack: z.boolean().optional(),
   limits: LIMITS.optional(),
 });

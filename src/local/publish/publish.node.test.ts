@@ -3,6 +3,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { buildZip } from "../../../test/archives/build.ts";
+import { archiveOf, utf8 } from "../../core/agent-skills/fixture/publications.ts";
 import { run } from "../fixture/running.ts";
 
 const RECIPE = "---\nname: ask_docs\ndescription: Asks.\n---\n";
@@ -39,12 +41,12 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function write(path: string, content: string): Promise<void> {
+async function write(path: string, content: string | Uint8Array): Promise<void> {
   await mkdir(dirname(join(folder, path)), { recursive: true });
   await writeFile(join(folder, path), content);
 }
 
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest("hex");
 
 async function publication() {
   const { stdout, stderr } = await run(["publish", folder, "--dry-run"]);
@@ -97,6 +99,23 @@ it("packs a skill's folder, hides a skill and adds listings where its settings s
     { name: "partner", skills: [{ name: "x", type: "skill-md", sha256: sha256(RECIPE) }] },
   ]);
   expect(read.files.map(({ url }: { url: string }) => url)).not.toContain("/skills/deploy/references/a.md");
+});
+
+it("writes an archive anew in its canonical form where its settings say so", async () => {
+  const zip = buildZip([{ name: "SKILL.md", body: "# Deploy" }, { name: "d/" }, { name: "d/a.md", body: "a" }]);
+  await write("llms.txt", "# X\n\n## Skills\n\n- [deploy](skills/deploy.zip): Deploys.\n");
+  await write("skills/deploy.zip", zip);
+  await write("skillgate-site.json", JSON.stringify({ skills: { deploy: { pack: true } } }));
+  const { read } = await publication();
+  const files = { "SKILL.md": utf8("# Deploy"), "d/a.md": utf8("a") };
+  expect(read.skills).toMatchObject([
+    { type: "archive", url: "/skills/deploy.tar.gz", sha256: sha256(await archiveOf(files)) },
+  ]);
+  expect(JSON.stringify(read.files)).not.toContain("deploy.zip");
+  const limits = { max_entries: 1 };
+  await write("skillgate-site.json", JSON.stringify({ skills: { deploy: { pack: true, limits } } }));
+  const { code, stderr } = await run(["publish", folder, "--dry-run"]);
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("max_entries") });
 });
 
 it("publishes nothing from outside of the folder", async () => {

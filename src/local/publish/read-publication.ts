@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, posix } from "node:path";
 import { fileMediaType } from "../../core/agent-skills/media-types.ts";
-import { ArchiveError, archiveLimits } from "../../core/archive/archive.ts";
-import { packArchive } from "../../core/archive/pack.ts";
+import { ArchiveError, type ArchiveLimitSettings, archiveLimits, readArchive } from "../../core/archive/archive.ts";
+import { packArchive, repackArchive } from "../../core/archive/pack.ts";
+import { zlibInflater } from "../../core/archive/zlib-inflater.ts";
 import { ATTESTATIONS_PATH } from "../../core/discovery/attestations.ts";
 import { decodeUtf8 } from "../../core/integrity.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
@@ -106,7 +107,7 @@ class Reading {
     const artifact = isElsewhere
       ? { url: link }
       : pack
-        ? await this.#packed(link, name, tool)
+        ? await this.#packed(line, limits)
         : await this.#stored(this.#locate(link));
     const script = tool === null ? null : { ...(await this.#stored(this.#locate(tool))), name };
     return {
@@ -130,9 +131,23 @@ class Reading {
     return found;
   }
 
-  /** The folder of a `SKILL.md` as a canonical archive, its script left out. */
-  async #packed(link: string, name: string, tool: string | null): Promise<JsonObject> {
-    const folder = dirname(this.#locate(link));
+  /** The folder of a `SKILL.md` as a canonical archive, its script left out; of an archive, the same files as a canonical one. */
+  async #packed({ link, name, tool }: Line, limits: ArchiveLimitSettings = {}): Promise<JsonObject> {
+    const path = this.#locate(link);
+    try {
+      const bytes = ARCHIVE.test(path)
+        ? await this.#repacked(path, limits)
+        : await packArchive(await this.#folderOf(path, tool), archiveLimits(limits));
+      return { url: `/skills/${asName(name)}.tar.gz`, sha256: this.#keep(bytes) };
+    } catch (error) {
+      if (error instanceof ArchiveError)
+        throw new CommandError("bad_file", `What ${path} belongs to cannot be packed: ${error.message}`);
+      throw error;
+    }
+  }
+
+  async #folderOf(path: string, tool: string | null) {
+    const folder = dirname(path);
     const script = tool === null ? null : this.#locate(tool);
     const files: { path: string; bytes: Uint8Array }[] = [];
     for (const path of await this.#list(folder)) {
@@ -140,14 +155,14 @@ class Reading {
       files.push({ path: posix.relative(folder, path), bytes: await this.#required(path) });
       this.#used.add(path);
     }
-    try {
-      const bytes = await packArchive(files, archiveLimits({}));
-      return { url: `/skills/${asName(name)}.tar.gz`, sha256: this.#keep(bytes) };
-    } catch (error) {
-      if (error instanceof ArchiveError)
-        throw new CommandError("bad_file", `The folder ${folder} cannot be packed: ${error.message}`);
-      throw error;
-    }
+    return files;
+  }
+
+  async #repacked(path: string, settings: ArchiveLimitSettings) {
+    const limits = archiveLimits(settings);
+    const bytes = await this.#required(path);
+    this.#used.add(path);
+    return repackArchive(readArchive(bytes, limits, zlibInflater), limits);
   }
 
   /** Whatever else lies there and is data. Pages stay with the host that serves them. */

@@ -12,7 +12,7 @@ import type { JsonObject } from "../json.ts";
 import type { PublicationSkill, PublishedSkill } from "./publication.ts";
 import { PUBLICATION_LIMITS } from "./publication.ts";
 import { PublicationError } from "./publication-error.ts";
-import { EXTENSION_LIMITS, fitsExtension, frontmatterOf } from "./skill-folder.ts";
+import { EXTENSION_LIMITS, fitsExtension, frontmatterOf, SKILL_FILE } from "./skill-folder.ts";
 
 /** What real clients stumble over though it may be published. */
 export interface PublicationWarning {
@@ -37,7 +37,6 @@ export interface CheckedArtifact extends Pick<PublishedSkill, "mediaType" | "mem
   readonly warnings: readonly PublicationWarning[];
 }
 
-const SKILL_FILE = "SKILL.md";
 const BOM = "\ufeff";
 const MEDIA_TYPES = { "tar.gz": "application/gzip", zip: "application/zip" } as const;
 

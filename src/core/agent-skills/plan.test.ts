@@ -188,5 +188,8 @@ describe("names, words and bounds", () => {
     const many = Array.from({ length: 257 }, (_, index) => skill({ name: `s${index}` }));
     expect(refusal(own(...many.slice(1)))).toBe("accepted");
     expect(refusal(own(...many))).toBe("too_many skills");
+    expect(() => planPublication(own(...many))).toThrow("skills must be at most 256, those of listings included.");
+    const listings = Array.from({ length: 33 }, (_, index) => ({ name: `l${index}`, skills: [] }));
+    expect(() => planPublication(publication({ listings }))).toThrow("listings must be at most 32.");
   });
 });

@@ -235,7 +235,9 @@ function checkLimits({ limits }: PublicationSkill, field: string): void {
 }
 
 function atMost(field: string, count: number, max: number): void {
-  if (count > max) throw new PublicationError("too_many", field, `must be at most ${max}, listings included`);
+  if (count <= max) return;
+  const what = field === "skills" ? `${max}, those of listings included` : `${max}`;
+  throw new PublicationError("too_many", field, `must be at most ${what}`);
 }
 
 function duplicateName(field: string, name: string): PublicationError {

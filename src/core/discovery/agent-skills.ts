@@ -14,7 +14,7 @@ import { type Download, type Downloads, releaseFull } from "./downloads.ts";
 import { isHtmlPage } from "./html-page.ts";
 import type { ReleaseLedger } from "./ledger.ts";
 import type { Rejection, ReleaseAgentSkill, UnverifiedRecipes } from "./release.ts";
-import { INDEX_PATH, INDEX_SCHEMA } from "./skills-index.ts";
+import { INDEX_PATH, judgeSchema } from "./skills-index.ts";
 import { readJson } from "./well-known.ts";
 
 /** Where discovery v0.1.0 has its index; some of these lie at the newer place. */
@@ -66,8 +66,9 @@ export async function readAgentSkills(
   }
   // What is odd about the index itself is reported with it.
   if (!document?.ok || !isJsonObject(document.value) || !Array.isArray(document.value.skills)) return [];
-  const isLegacy = isOfV01(document.value, document.value.skills);
-  if (!isLegacy && document.value.$schema !== INDEX_SCHEMA) return [];
+  const schema = judgeSchema(document.value, document.value.skills);
+  const isLegacy = schema?.code === "legacy_index";
+  if (schema !== null && !isLegacy) return [];
   const entries = readEntries(document.value.skills, context);
   const read = await Promise.all(
     entries.map(({ name, fields }) =>
@@ -82,12 +83,6 @@ export async function readAgentSkills(
     rejected.push(rejection("recipe", { scope: null, name }, skill));
     return [];
   });
-}
-
-/** An index of v0.1.0 has nothing that says so but lists of paths; the interim form of v0.2.0 has objects in their place. */
-function isOfV01({ $schema, version }: JsonObject, skills: readonly unknown[]): boolean {
-  const files = skills.flatMap((entry) => (isJsonObject(entry) && Array.isArray(entry.files) ? entry.files : []));
-  return $schema === undefined && version !== "0.2.0" && files.length > 0 && !files.some(isJsonObject);
 }
 
 /** The entries that hosts would take, the first of each name, at most as many as an origin may have skills. */

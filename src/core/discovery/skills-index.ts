@@ -70,8 +70,8 @@ function reported(entries: readonly IndexEntry[], problems: readonly Refused[], 
   };
 }
 
-/** `null`: the file is of the known schema. */
-function judgeSchema(document: JsonObject, skills: readonly Json[]): Refused | null {
+/** `null`: the file is of the known schema. `legacy_index`: of v0.1.0, which nothing tells but its lists of paths. */
+export function judgeSchema(document: JsonObject, skills: readonly Json[]): Refused | null {
   const { $schema: schema } = document;
   if (schema === INDEX_SCHEMA) return null;
   if (schema !== undefined) {

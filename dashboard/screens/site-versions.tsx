@@ -6,6 +6,7 @@ import { Visible } from "../text/visible.tsx";
 import { Action, CurlOf } from "../ui/action.tsx";
 import { Badge, Loaded, Moment, Section } from "../ui/parts.tsx";
 import { type Column, PagedTable } from "../ui/table.tsx";
+import { OperatorName } from "./operator-name.tsx";
 import { changesBetween } from "./site-changes.ts";
 import { SiteChanges } from "./site-contents.tsx";
 
@@ -35,7 +36,7 @@ export function SiteVersions({ site }: { readonly site: Site }) {
       ),
     },
     { head: "Published", cell: ({ publishedAt }) => <Moment at={publishedAt} /> },
-    { head: "By", cell: ({ publishedBy }) => <Visible text={publishedBy} most={100} /> },
+    { head: "By", cell: ({ publishedBy }) => <OperatorName id={publishedBy} /> },
     { head: "Replaced", cell: ({ retiredAt }) => <Moment at={retiredAt} none="" /> },
     {
       head: "Actions",

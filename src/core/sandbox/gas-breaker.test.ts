@@ -34,6 +34,12 @@ it("counts anew after a suspension", () => {
   expect(breaker.remainingMs("a", 60_001)).toBe(60_000);
 });
 
+it("stays suspended when calls that were under way end without gas", () => {
+  const breaker = new GasBreaker(2);
+  for (const at of [0, 1, 2, 3]) breaker.record("a", at);
+  expect(breaker.remainingMs("a", 3)).toBe(59_998);
+});
+
 it("suspends nobody for longer than a minute when the clock is set back", () => {
   const breaker = new GasBreaker(1);
   breaker.record("a", 1_000_000);

@@ -28,8 +28,9 @@ export class GasBreaker {
     return left > 0 && left <= MINUTE_MS ? left : 0;
   }
 
-  /** Notes that it exhausted its gas. */
+  /** Notes that it exhausted its gas. Calls that were under way when it was suspended end after that and change nothing of it. */
   record(key: string, now: number): void {
+    if (this.remainingMs(key, now) > 0) return;
     const past = this.#entries.get(key)?.times ?? [];
     const times = [...past.filter((time) => time > now - MINUTE_MS && time <= now), now];
     this.#entries.delete(key);

@@ -14,7 +14,7 @@ it("gives a call that meets nobody longer and longer slices, up to four times th
   expect(await turns.next(ONE)).toBe(SLICE_GAS);
 });
 
-it("gives short slices where something else kept the thread busy, and pauses twice as long as a slice took", async () => {
+it("gives short slices where something else kept the thread busy, and pauses three times as long as a slice took", async () => {
   let now = 1_000_000;
   const turns = new Turns(() => now);
   await turns.next(ONE);
@@ -29,14 +29,76 @@ it("gives short slices where something else kept the thread busy, and pauses twi
     return gas;
   });
   for (const [ms, isDue] of [
-    [13, false],
-    [1, true],
+    [15, false],
+    [6, true],
   ] as const) {
     now += ms;
     await new Promise((resolve) => setTimeout(resolve, 40));
     expect(settled[0], `${ms}`).toBe(isDue);
   }
   expect(await next).toBe(SLICE_GAS);
+});
+
+it("gives a call its next turn no sooner than another one that began meanwhile may have had its own", async () => {
+  let now = 1_000_000;
+  const turns = new Turns(() => now);
+  turns.begin();
+  expect(await turns.next(ONE)).toBe(SLICE_GAS);
+  expect(await turns.next(ONE)).toBe(2 * SLICE_GAS);
+  // Somebody begins while the timer runs.
+  setTimeout(() => turns.begin(), 0);
+  let isDue = false;
+  const next = turns.next(ONE).then((gas) => {
+    isDue = true;
+    return gas;
+  });
+  for (const due of [false, true]) {
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(isDue).toBe(due);
+    now += 5;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  expect(await next).toBe(SLICE_GAS);
+});
+
+it("leaves no call without a turn because another one computes, and forgets one that no longer waits", async () => {
+  let now = 1_000_000;
+  const turns = new Turns(() => now);
+  const order: string[] = [];
+  await turns.next(ONE);
+  const other = turns.next(OTHER).then(() => order.push("other"));
+  const own = turns.next(ONE).then((gas) => order.push(`own ${gas / SLICE_GAS}`));
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  expect(order).toEqual([]);
+  now += 5;
+  await Promise.all([other, own]);
+  expect(order).toEqual(["other", "own 1"]);
+  now += 1_000;
+  expect(await turns.next(ONE)).toBe(2 * SLICE_GAS);
+});
+
+it("learns how long a slice took from its timer where the clock stands still meanwhile", async () => {
+  let now = 1_000_000;
+  const turns = new Turns(() => now);
+  await turns.next(ONE);
+  // The timer fires 10 ms late, for the slice before it took so long.
+  setTimeout(() => {
+    now += 10;
+  }, 0);
+  let isDue = false;
+  const next = turns.next(ONE).then(() => {
+    isDue = true;
+  });
+  for (const [ms, due] of [
+    [0, false],
+    [24, false],
+    [6, true],
+  ] as const) {
+    now += ms;
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(isDue, `${ms}`).toBe(due);
+  }
+  await next;
 });
 
 it("lets calls that compute at once take turns", async () => {

@@ -5,7 +5,7 @@ export const SLICE_GAS = 150_000;
 const TURN_MS = 5;
 
 /** On a slow or busy machine, where slices take longer, the pause after one is so many times its length … */
-const PAUSES = 2;
+const PAUSES = 3;
 /** … and at most this long. */
 const LONGEST_PAUSE_MS = 50;
 
@@ -32,8 +32,8 @@ interface Turn {
 /**
  * The turns of calls that compute for long. Between two slices everything else that the thread has to do gets in; and while there is
  * anything else, the long calls together take about a quarter of its time, however many they are. Each waits by its own timer, for workerd
- * cancels who awaits a promise of another request. Where the clock stands still while a guest computes (Workers), the length of a slice is
- * not known, and a slice begins every {@link TURN_MS}.
+ * cancels who awaits a promise of another request. Where the clock stands still while a guest computes (Workers), the length of a slice
+ * shows in how late the timer after it is.
  */
 export class Turns {
   readonly #now: () => number;
@@ -42,6 +42,8 @@ export class Turns {
   /** Calls that have begun, ever. */
   #begun = 0;
   #last: Turn | null = null;
+  /** Who looked last whether it is its turn, without having had the last one. One whose request is cancelled never says that it left. */
+  #waiting: { readonly call: object; readonly at: number } | null = null;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -54,27 +56,40 @@ export class Turns {
 
   /** Settles when it is the call's turn, with the units of gas that it may use in it. */
   async next(call: object): Promise<number> {
-    const last = this.#last;
     let now = this.#now();
-    if (last?.call === call && now >= last.at) {
-      const pause = Math.min(PAUSES * (now - last.at), LONGEST_PAUSE_MS);
-      this.#nextAt = Math.max(this.#nextAt, now + pause);
-    }
-    const isAlone = last?.call === call && last.begun === this.#begun && last.wasPunctual;
+    const last = this.#last?.call === call ? this.#last : null;
+    if (last !== null) this.#pause(now, now - last.at);
+    let isAlone = last !== null;
     let wasPunctual = true;
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
+      if (last === null) this.#waiting = { call, at: now };
+      isAlone &&= this.#isAlone(last, now);
       // A clock that was set back must not make a turn longer.
       const wait = isAlone ? 0 : Math.min(LONGEST_PAUSE_MS, Math.max(0, this.#nextAt - now));
       const due = now + wait;
       await new Promise((resolve) => setTimeout(resolve, wait));
+      const stoodStill = looks === 0 && last?.at === now;
       now = this.#now();
       wasPunctual = now - due <= PUNCTUAL_MS;
+      if (stoodStill) this.#pause(now, now - due);
+      isAlone &&= wasPunctual && this.#isAlone(last, now);
       if (isAlone || now >= this.#nextAt) break;
     }
-    const isStillAlone = isAlone && wasPunctual && last.begun === this.#begun;
-    const gas = isStillAlone ? Math.min(last.gas * 2, SLICE_GAS * LONGEST_SLICE) : SLICE_GAS;
+    const gas = isAlone ? Math.min((last?.gas ?? 0) * 2, SLICE_GAS * LONGEST_SLICE) : SLICE_GAS;
     this.#nextAt = now + TURN_MS;
     this.#last = { call, begun: this.#begun, at: now, gas, wasPunctual };
     return gas;
+  }
+
+  /** Whether a call met nobody since its last turn, nor when it had it. */
+  #isAlone(last: Turn | null, now: number): boolean {
+    if (last === null || !last.wasPunctual || last.begun !== this.#begun) return false;
+    const waiting = this.#waiting;
+    return waiting === null || waiting.call === last.call || Math.abs(now - waiting.at) > LONGEST_PAUSE_MS;
+  }
+
+  /** After a slice that took `tookMs`. */
+  #pause(now: number, tookMs: number): void {
+    if (tookMs > 0) this.#nextAt = Math.max(this.#nextAt, now + Math.min(PAUSES * tookMs, LONGEST_PAUSE_MS));
   }
 }

@@ -681,6 +681,7 @@ describe("what is held", () => {
     await publisher.publish([s, gone], entries, { shop: "An old tea", other: "Old" });
     expect(await publisher.value("shop__s")).toBe("An old tea");
     expect(await publisher.value("gone")).toBe("gone");
+    await hubHasWritten(publisher.origin);
     await publisher.publish([s], entries, { shop: "The tea" });
     // Memories are written every ten minutes at most.
     pass(600_000);

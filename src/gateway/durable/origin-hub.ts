@@ -38,6 +38,8 @@ export const SERVABLE_MS = 105_000;
 const FAILURE_MEMORY_MS = 10_000;
 /** A refresh behind an answer begins so much later, so that the caller, whose isolate may be cold, does not compete with it. */
 const REFRESH_BEHIND_MS = 250;
+/** What a hub writes down of what it found is written so much later, so that the answer does not compete with it on its way. */
+const WRITE_BEHIND_MS = 50;
 /** Releases of all hubs that happen to live in one isolate, together; what does not fit is read from storage when it is asked for. */
 const MEMORY_BYTES = 8 * 1_048_576;
 const inMemory = new LruCache<string, PackedRelease>(MEMORY_BYTES, packedBytes);
@@ -317,7 +319,7 @@ export class OriginHub extends DurableObject<Env> {
       // What a discovery brought meanwhile is of another time.
       if (this.#held?.fetchedAt !== packed.fetchedAt) return;
       this.#keep(packed);
-      completed.writeDown();
+      this.#writeLater(completed.writeDown);
       this.#failed = failed;
     } catch (error) {
       console.error(JSON.stringify({ event: "release_not_reconsidered", error: String(error) }));
@@ -371,7 +373,7 @@ export class OriginHub extends DurableObject<Env> {
       if (signal.aborted) throw new DiscoveryError("discovery_failed", "cancelled", "The origin is revoked.");
       const before = this.#held?.version ?? null;
       this.#keep(packed);
-      writeDown();
+      this.#writeLater(writeDown);
       if (this.#warmth.isWithdrawn || (before !== null && before !== packed.version)) this.#tellOfRelease(origin);
       this.#warmth.noteWithdrawal(false);
       const isComplete = !isPartial && release.rejected.every(({ code }) => code !== "deferred");
@@ -393,7 +395,7 @@ export class OriginHub extends DurableObject<Env> {
         if (this.#held !== null) this.#tellOfRelease(origin);
         this.#keep(null);
         this.#warmth.noteWithdrawal(true);
-        this.ctx.waitUntil(this.#trusted.withdraw(deciding));
+        this.#writeLater(() => this.ctx.waitUntil(this.#trusted.withdraw(deciding)));
       } else if (this.#held === null && !this.#warmth.isWithdrawn) {
         await this.#restore(origin);
       } else {
@@ -437,7 +439,7 @@ export class OriginHub extends DurableObject<Env> {
    */
   #writeLater(write: () => void): void {
     this.#unwritten.push(write);
-    if (this.#unwritten.length === 1) this.ctx.waitUntil(scheduler.wait(0).then(() => this.#writeNow()));
+    if (this.#unwritten.length === 1) this.ctx.waitUntil(scheduler.wait(WRITE_BEHIND_MS).then(() => this.#writeNow()));
   }
 
   /** What was not written yet is, before the storage is read. */

@@ -16,7 +16,12 @@ export interface ApprovedSkillVersion extends SkillId {
 
 /** Every approved version of an origin's skills, the newest approval of each skill first. One read of D1. */
 export async function approvedVersions(registry: Registry, originId: string): Promise<readonly ApprovedSkillVersion[]> {
-  const rows = await registry
+  return toApproved(await selectApproved(registry, originId));
+}
+
+/** The query of {@link approvedVersions}, for a batch; {@link toApproved} reads its rows. */
+export function selectApproved(registry: Registry, originId: string) {
+  return registry
     .select({
       scope: skills.scope,
       name: skills.name,
@@ -26,6 +31,9 @@ export async function approvedVersions(registry: Registry, originId: string): Pr
     .from(skills)
     .where(and(eq(skills.originId, originId), isNotNull(skills.approvedAt)))
     .orderBy(desc(skills.approvedAt), desc(skills.lastSeenAt), skills.toolSha256);
+}
+
+export function toApproved(rows: Awaited<ReturnType<typeof selectApproved>>): readonly ApprovedSkillVersion[] {
   return rows.map(({ scope, name, toolSha256, approvedAt }) => ({
     scope: scope === "" ? null : scope,
     name,
@@ -34,13 +42,12 @@ export async function approvedVersions(registry: Registry, originId: string): Pr
   }));
 }
 
-/** The hashes of all rejected versions of an origin's skills, of each at most `MAX_REJECTED_VERSIONS`. One read of D1. */
-export async function rejectedHashes(registry: Registry, originId: string): Promise<readonly Sha256Hex[]> {
-  const rows = await registry
+/** A query for the hashes of all rejected versions of an origin's skills, of each at most `MAX_REJECTED_VERSIONS`. */
+export function selectRejected(registry: Registry, originId: string) {
+  return registry
     .selectDistinct({ toolSha256: skills.toolSha256 })
     .from(skills)
     .where(and(eq(skills.originId, originId), isNotNull(skills.rejectedAt)));
-  return rows.map(({ toolSha256 }) => toolSha256 as Sha256Hex);
 }
 
 /**

@@ -43,7 +43,8 @@ export class LastPublication {
 
   /** Never rejects: what could not be written is written after the next discovery. @param release `null`: it withdrew all. */
   keep(originId: string, release: Release | null): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#keep(originId, release));
+    const now = Date.now();
+    this.#writing = this.#writing.then(() => this.#keep(originId, release, now));
     return this.#writing;
   }
 
@@ -66,11 +67,11 @@ export class LastPublication {
     }
   }
 
-  async #keep(originId: string, release: Release | null): Promise<void> {
+  async #keep(originId: string, release: Release | null, now: number): Promise<void> {
     if (release !== null) this.#isForgotten = false;
     try {
       await this.#keepListed(originId, release);
-      await this.#keepMemories(originId, release);
+      await this.#keepMemories(originId, release, now);
     } catch (error) {
       console.warn(JSON.stringify({ event: "publication_not_kept", error: describeFailure(error) }));
     }
@@ -89,11 +90,10 @@ export class LastPublication {
     this.#listed = hasAll ? hash : null;
   }
 
-  async #keepMemories(originId: string, release: Release | null): Promise<void> {
+  async #keepMemories(originId: string, release: Release | null, now: number): Promise<void> {
     const memories = release?.memories ?? [];
     const bytes = new Map(memories.map((memory) => [memory.sha256, memory.bytes]));
     const before = this.#memories ?? (await keptMemories(this.#registry, originId));
-    const now = Date.now();
     const mayWrite = Math.abs(now - this.#memoriesAt) >= MEMORIES_PAUSE_MS;
     const scopes = new Set(memories.map(({ scope }) => scope));
     const missing = release === null ? [] : unread(release, "memory", isOutage).map(({ scope }) => scope);

@@ -1,9 +1,10 @@
 import { desc, sql } from "drizzle-orm";
 import { readAttestations } from "../../core/attestation/read.ts";
 import { type StoredAttestation, skillKey } from "../../core/catalog.ts";
+import type { Sha256Hex } from "../../core/integrity.ts";
 import type { Json } from "../../core/json.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
-import { approvedVersions, rejectedHashes } from "../registry/approved.ts";
+import { selectApproved, selectRejected, toApproved } from "../registry/approved.ts";
 import { MAX_STORED_LENGTH, MAX_STORED_PER_ORIGIN } from "../registry/attestations.ts";
 import type { Registry } from "../registry/database.ts";
 import { attestations } from "../registry/schema.ts";
@@ -13,7 +14,7 @@ import type { OriginDecisions, OriginTerms } from "./decisions.ts";
 const ROW_BYTES = 200;
 
 /**
- * Reads what `policy_version` stands for. It is read after the row that names the version, so it is as new or newer; what is newer is read
+ * Reads what `policy_version` stands for, in one batch. It is read after the row that names the version, so it is as new or newer; what is newer is read
  * again when the next row names its version.
  */
 export async function readDecisions(
@@ -21,11 +22,12 @@ export async function readDecisions(
   { originId, policyVersion, mode, pin, forwardTrace, agentSkills, agentSkillsPointer }: OriginTerms,
   origin: CanonicalOrigin,
 ): Promise<OriginDecisions> {
-  const [approvals, rejections, entries] = await Promise.all([
-    approvedVersions(registry, originId),
-    rejectedHashes(registry, originId),
-    readEntries(registry, origin),
+  const [approved, rejected, entries] = await registry.batch([
+    selectApproved(registry, originId),
+    selectRejected(registry, originId),
+    selectEntries(registry, origin),
   ]);
+  const approvals = toApproved(approved);
   const length = entries.reduce((sum, { entry }) => sum + entry.length, 0);
   return {
     version: policyVersion,
@@ -35,9 +37,9 @@ export async function readDecisions(
     agentSkills,
     agentSkillsPointer,
     approved: Map.groupBy(approvals, skillKey),
-    rejected: new Set(rejections),
+    rejected: new Set(rejected.map(({ toolSha256 }) => toolSha256 as Sha256Hex)),
     stored: await readStored(entries),
-    bytes: length + ROW_BYTES * (1 + approvals.length + rejections.length + entries.length),
+    bytes: length + ROW_BYTES * (1 + approvals.length + rejected.length + entries.length),
   };
 }
 
@@ -47,7 +49,7 @@ interface EntryRow {
   readonly storedAt: number;
 }
 
-function readEntries(registry: Registry, origin: CanonicalOrigin): Promise<readonly EntryRow[]> {
+function selectEntries(registry: Registry, origin: CanonicalOrigin) {
   return registry
     .select({ id: attestations.id, entry: attestations.entry, storedAt: attestations.storedAt })
     .from(attestations)

@@ -61,6 +61,7 @@ export class TrustedRelease {
   readonly #published: LastPublication;
   /** What was last written to the history. */
   #noted = "";
+  #noting: Promise<void> = Promise.resolve();
   /** As far as anybody knows while the database does not answer. */
   #status: OriginTerms["status"] | null = null;
   #revoked: ReadonlySet<Sha256Hex> = new Set();
@@ -171,8 +172,9 @@ export class TrustedRelease {
       DISCOVERY_BUDGET,
     );
     const release: Release = { ...withHeld, facts: [...facts] };
+    const now = Date.now();
     const writeDown = () => {
-      this.#waitUntil(this.#noteVerdicts(release, originId, { decisions, trust }));
+      this.#waitUntil(this.#noteNext(release, originId, { decisions, trust }, now));
       if (isRestorable(decided)) this.#waitUntil(this.#published.keep(originId, release));
       else this.#forgetUnlessRestorable(decided);
     };
@@ -228,12 +230,17 @@ export class TrustedRelease {
     }
   }
 
+  /** One after the other, as they were found. Never rejects. */
+  #noteNext(release: Release, originId: string, decided: Decided, now: number): Promise<void> {
+    this.#noting = this.#noting.then(() => this.#noteVerdicts(release, originId, decided, now));
+    return this.#noting;
+  }
+
   /** Never rejects. */
-  async #noteVerdicts(release: Release, originId: string, decided: Decided): Promise<void> {
+  async #noteVerdicts(release: Release, originId: string, decided: Decided, now: number): Promise<void> {
     try {
       const settings = readSettings(this.#env);
       if (!settings.ok) return;
-      const now = Date.now();
       const policy = await policyFor(release, decided, settings.settings.attestationMode);
       if (policy.mode === "off") return;
       // In this mode nothing is left out for its verdict.

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { fuzzArchives } from "./fuzz.ts";
 
 const { values } = parseArgs({
-  options: { count: { type: "string", default: "20000" }, seed: { type: "string", default: "1" } },
+  options: { count: { type: "string", default: "100000" }, seed: { type: "string", default: "1" } },
 });
 const { mutants, accepted, refused, differences } = fuzzArchives(Number(values.count), Number(values.seed));
 console.log(`${mutants} mutants, ${accepted} accepted; refused: ${JSON.stringify(refused)}`);

@@ -67,6 +67,8 @@ export interface Measured {
   search?: SearchFigures;
   local?: LocalFigures;
   first?: Awaited<ReturnType<typeof measureFirstRequest>>;
+  /** The same after the rest of the run, when the alarms of all hubs are overdue. */
+  restart?: Awaited<ReturnType<typeof measureFirstRequest>>;
   memory?: Awaited<ReturnType<typeof measureMemory>>;
 }
 

@@ -150,6 +150,11 @@ async function main(args: readonly string[]): Promise<number> {
     const coldOrigins = Array.from({ length: plan.coldOrigins }, (_, index) => `cold-${index}`);
     const gateway = await prepareGateway(folder, publisher, ["main", "slow", "hostile", ...coldOrigins], v8Flags);
     const main = publisher.origin("main");
+    const measured: Partial<Measured> = {};
+    if (wants("first")) {
+      begin("First request of a fresh process");
+      measured.first = await measureFirstRequest(gateway, main, plan.firstRequests);
+    }
     let running = await gateway.prepared.start();
     endings.push(() => running.stop());
 
@@ -187,7 +192,6 @@ async function main(args: readonly string[]): Promise<number> {
     };
     await generator.run({ port: running.port, requests: [call.request], concurrency: 8, calls: 2_000 });
 
-    const measured: Partial<Measured> = {};
     if (wants("cold")) {
       begin("Cold discovery");
       const origins = coldOrigins.map((name) => publisher.origin(name));
@@ -241,9 +245,9 @@ async function main(args: readonly string[]): Promise<number> {
     const serving = values["compare-serving"] ? await compareServing(generator, hello, helloSubject, plan) : undefined;
     await helloProcess.stop();
 
-    if (wants("first")) {
-      begin("First request of a fresh process");
-      measured.first = await measureFirstRequest(gateway, main, plan.firstRequests);
+    if (wants("first") && wants("cold")) {
+      begin("First request while all hubs catch up");
+      measured.restart = await measureFirstRequest(gateway, main, plan.firstRequests);
     }
 
     if (wants("memory")) {
@@ -254,7 +258,7 @@ async function main(args: readonly string[]): Promise<number> {
       await running.stop();
     }
 
-    const { cold, first, memory } = measured;
+    const { cold, first, restart, memory } = measured;
     const floors = judge({ ...measured, rows, warm, isolation });
     const report: Report = {
       machine,
@@ -267,6 +271,7 @@ async function main(args: readonly string[]): Promise<number> {
         warm_image_cpu_us: warm.map(({ row, cpuUs, engine }) => ({ concurrency: row.concurrency, ...cpuUs, engine })),
         ...(cold === undefined ? {} : { cold_discovery: cold }),
         ...(first === undefined ? {} : { first_request: first }),
+        ...(restart === undefined ? {} : { first_request_while_hubs_catch_up: restart }),
         ...(memory === undefined ? {} : { memory }),
         ...(measured.search === undefined ? {} : { search: measured.search }),
         ...(measured.local === undefined ? {} : { local: measured.local }),
@@ -300,6 +305,11 @@ async function main(args: readonly string[]): Promise<number> {
     }
     if (first !== undefined) {
       say(`Fresh process: listens after ${first.process_ready_ms} ms, answers its first call in ${first.median_ms} ms`);
+    }
+    if (restart !== undefined) {
+      say(
+        `  after the run, while ${coldOrigins.length + 3} hubs catch up with what they missed: ${restart.median_ms} ms`,
+      );
     }
     if (memory !== undefined) {
       say(`Memory: ${memory.after_5000_mib} MiB after 5,000 calls, ${memory.end_mib} MiB after ${memory.calls}`);

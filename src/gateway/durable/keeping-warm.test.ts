@@ -5,6 +5,7 @@ import { movePolicy } from "../../../test/workerd/trust-fixture.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { PolicyCache } from "../auth/policy.ts";
 import { askHub, inspectHub, reconsiderHub, wakeHub } from "../releases/hub-client.ts";
+import type { OriginHub } from "./origin-hub.ts";
 
 beforeAll(migrate);
 
@@ -66,6 +67,23 @@ describe("a hub that is called", () => {
       pass(ms);
       await ring();
       expect([await fetches(), await alarm()]).toEqual([fetched, fetched === 2 ? 60_000 : null]);
+    }
+  });
+
+  it("that missed its alarm by more than 5 s, as all others did, is rung again within the next 5 s and asks then", async () => {
+    for (const [late, fetched] of [
+      [5_000, 2],
+      [5_001, 1],
+    ] as const) {
+      const { ask, alarm, stub, fetches } = newHub();
+      await ask();
+      const scheduledTime = Date.now() + ((await alarm()) ?? 0);
+      vi.setSystemTime(scheduledTime + late);
+      await runInDurableObject(stub, (hub: OriginHub) => hub.alarm({ scheduledTime, isRetry: false, retryCount: 0 }));
+      expect(await fetches()).toBe(fetched);
+      const next = (await alarm()) ?? 0;
+      expect(next).toBeGreaterThanOrEqual(late === 5_000 ? 60_000 : 1_000);
+      expect(next).toBeLessThanOrEqual(late === 5_000 ? 60_000 : 5_000);
     }
   });
 

@@ -38,6 +38,10 @@ export const SERVABLE_MS = 105_000;
 const FAILURE_MEMORY_MS = 10_000;
 /** A refresh behind an answer begins so much later, so that the caller, whose isolate may be cold, does not compete with it. */
 const REFRESH_BEHIND_MS = 250;
+/** An alarm that rings so late was missed, as those of all other hubs were … */
+const LATE_MS = 5_000;
+/** … which therefore ring again within this time, each at a moment of its own, and leave the first callers the thread. */
+const CATCH_UP_MS = 5_000;
 /** What a hub writes down of what it found is written so much later, so that the answer does not compete with it on its way. */
 const WRITE_BEHIND_MS = 50;
 /** Releases of all hubs that happen to live in one isolate, together; what does not fit is read from storage when it is asked for. */
@@ -192,8 +196,12 @@ export class OriginHub extends DurableObject<Env> {
   }
 
   /** Keeps the release warm, and goes on reading what was deferred. */
-  override async alarm(): Promise<void> {
+  override async alarm(info?: AlarmInvocationInfo): Promise<void> {
     this.#warmth.rang();
+    if (info !== undefined && Date.now() - info.scheduledTime > LATE_MS) {
+      this.#warmth.arm(Date.now() + CATCH_UP_MS * (0.2 + 0.8 * Math.random()));
+      return;
+    }
     const origin = this.#warmth.calledLately();
     // Where nothing is to be done, the next caller sets the alarm again.
     if (origin !== null) await this.#refreshBeyond(FRESH_MS, origin);

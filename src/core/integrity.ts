@@ -43,6 +43,11 @@ export function isSha256Hex(value: string): value is Sha256Hex {
 export async function sha256Hex(bytes: Uint8Array): Promise<Sha256Hex> {
   // The type of `digest` excludes shared memory, which no body or file ever is.
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>));
+  return digestHex(digest);
+}
+
+/** A digest that was taken elsewhere, in the form of {@link sha256Hex}. */
+export function digestHex(digest: Uint8Array): Sha256Hex {
   let hex = "";
   for (const byte of digest) hex += byte.toString(16).padStart(2, "0");
   return hex as Sha256Hex;

@@ -6,10 +6,12 @@ import type { CanonicalOrigin } from "../core/origin.ts";
 import type { OriginPolicy } from "./auth/policy.ts";
 import { inBackground } from "./background.ts";
 import type { Env, Settings } from "./env.ts";
+import { GatewayError } from "./errors.ts";
+import { type Hold, heldBytes } from "./publishing/held-bytes.ts";
 import { reportMismatch } from "./publishing/mismatch.ts";
 import { readSite } from "./publishing/read-site.ts";
 import { siteOfOrigin } from "./publishing/site-fetch.ts";
-import { siteSkills } from "./publishing/site-skills.ts";
+import { type HoldBytes, siteSkills } from "./publishing/site-skills.ts";
 import { releaseSkills } from "./releases/release-skills.ts";
 import type { GatewayContext } from "./request-context.ts";
 
@@ -22,6 +24,8 @@ export interface SkillsQuestion {
   /** What was admitted of the release. */
   readonly catalog: Catalog;
   readonly requestId: string;
+  /** Makes room for what is read of a site's files. */
+  readonly hold: HoldBytes;
   /** Keeps background work alive after the answer. */
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
@@ -35,8 +39,24 @@ export function findSkills(c: Context<GatewayContext>): Promise<AgentSkills | nu
     release: c.get("release"),
     catalog: c.get("catalog"),
     requestId: c.get("requestId"),
+    hold: (bytes) => holdBytes(c, bytes),
     waitUntil: (work) => inBackground(c, work),
   });
+}
+
+/** What no room is asked for, bytes. */
+const SMALL_BYTES = 64 * 1024;
+
+/** Until the answer has left; an answer that holds bytes is handed over as its reader takes it. */
+async function holdBytes(c: Context<GatewayContext>, bytes: number): Promise<Hold | null> {
+  if (bytes <= SMALL_BYTES) return null;
+  const hold = await heldBytes.take(bytes, c.get("client").clientId);
+  if (hold === null) {
+    const message = "Too many large files of skills are being read at this moment.";
+    throw new GatewayError("skill_unavailable", { message, retryAfter: 2 });
+  }
+  c.set("held", [...(c.get("held") ?? []), hold]);
+  return hold;
 }
 
 /**
@@ -47,7 +67,7 @@ export function findSkills(c: Context<GatewayContext>): Promise<AgentSkills | nu
  */
 export async function skillsOf(
   env: Env,
-  { settings, origin, originPolicy, release, catalog, requestId, waitUntil }: SkillsQuestion,
+  { settings, origin, originPolicy, release, catalog, requestId, hold, waitUntil }: SkillsQuestion,
 ): Promise<AgentSkills | null> {
   const now = Date.now();
   const name = await siteOfOrigin(env, settings, origin, now);
@@ -65,6 +85,7 @@ export async function skillsOf(
     rules: rules?.tools ?? null,
     pointer: decisions.agentSkillsPointer,
     requestId,
+    hold,
     onMismatch: (mismatch) => waitUntil(reportMismatch(env, mismatch, now)),
   });
 }

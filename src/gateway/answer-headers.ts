@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { slowBody } from "./publishing/slow-body.ts";
 import type { GatewayContext, GatewayMiddleware } from "./request-context.ts";
 
 /**
@@ -54,7 +55,19 @@ export function completeAnswer(
   for (const name in own) headers[name === "cache-control" ? "Cache-Control" : name] = own[name] ?? "";
   for (const [name, value] of c.get("answerHeaders")) if (HEADER_VALUE.test(value)) headers[name] = value;
   c.set("isComplete", true);
-  return new Response(body, { status, headers });
+  return new Response(bodyOf(c, body), { status, headers });
+}
+
+/** What was read for an answer is in its text until that has left. */
+function bodyOf(c: Context<GatewayContext>, body: BodyInit | null): BodyInit | null {
+  const held = c.get("held");
+  if (held === undefined) return body;
+  const release = () => {
+    for (const hold of held) hold.release();
+  };
+  if (typeof body === "string") return slowBody(body, release);
+  release();
+  return body;
 }
 
 /** Gives every other answer the same headers. */

@@ -12,6 +12,7 @@ import { type Env, readSettings, type Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
 import { describeFailure, RequestLog } from "./log.ts";
 import { countRequest } from "./metrics/metrics.ts";
+import type { Hold } from "./publishing/held-bytes.ts";
 import type { Found } from "./releases/release-cache.ts";
 import { countUsage } from "./usage/usage.ts";
 
@@ -34,6 +35,8 @@ export interface RequestVariables {
   catalog: Catalog;
   /** Headers for whatever answer the request gets in the end. */
   answerHeaders: [name: string, value: string][];
+  /** What was read for the answer, and is given back when that has left. */
+  held: readonly Hold[] | undefined;
   /** The answer was made with all its headers. */
   isComplete: boolean;
 }

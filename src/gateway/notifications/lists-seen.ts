@@ -79,7 +79,9 @@ async function providerFor(
     unverifiedRecipes: settings.unverifiedRecipes,
   });
   const requestId = crypto.randomUUID();
-  const skills = await skillsOf(env, { settings, origin, originPolicy, release, catalog, requestId, waitUntil });
+  // No file is read here.
+  const hold = async () => null;
+  const skills = await skillsOf(env, { settings, origin, originPolicy, release, catalog, requestId, hold, waitUntil });
   return skills === null ? provider : withAgentSkills(provider, skills);
 }
 

@@ -15,7 +15,7 @@ import { describeFailure } from "../log.ts";
 import type { Mismatch } from "./mismatch.ts";
 import { isHeld, lastModified, type Validators } from "./preconditions.ts";
 import { findReplaced, type ServedSite } from "./read-site.ts";
-import { readSiteBytes } from "./site-bucket.ts";
+import { type HashedObject, hashSiteBytes } from "./site-bucket.ts";
 
 /** One request to a site, by whatever way it came. */
 export interface SiteRequest {
@@ -36,15 +36,26 @@ export interface SiteRequest {
 /** Says which part of the site answered, for the log. */
 export type SitePart = "index" | "listing" | "llms_txt" | "artifact" | "none";
 
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
+/** What an answer would carry, if it carries it. */
+interface Content {
+  /** Bytes. */
+  readonly size: number;
+  /** Null where it is not to be had any more. */
+  open(): Promise<Body | null>;
+}
+
 export interface SiteAnswer {
   readonly status: 200 | 204 | 304 | 404 | 405 | 503;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array<ArrayBuffer> | null;
+  readonly body: Body | null;
   readonly part: SitePart;
 }
 
 const ALLOWED = "GET, HEAD, OPTIONS";
 const INDEX = "index.json";
+const encoder = new TextEncoder();
 const HEX_PAIR = /../g;
 
 /** What an answer of a site says to browsers: nothing of it ever runs, whatever it says it is, and no page of it shares an origin with ours. */
@@ -75,10 +86,9 @@ export async function answerSite(env: Env, site: ServedSite, request: SiteReques
   if (request.method === "OPTIONS") return preflight();
   if (request.method !== "GET" && request.method !== "HEAD") return refused("method_not_allowed", { Allow: ALLOWED });
   const answer = await new Answering(env, site, request).answer();
-  if (request.method === "GET" || answer.body === null) return answer;
-  const { body } = answer;
-  const length = typeof body === "string" ? new TextEncoder().encode(body).length : body.length;
-  return { ...answer, body: null, headers: { ...answer.headers, "Content-Length": String(length) } };
+  if (request.method === "GET" || typeof answer.body !== "string") return answer;
+  const length = String(encoder.encode(answer.body).length);
+  return { ...answer, body: null, headers: { ...answer.headers, "Content-Length": length } };
 }
 
 /** The answer for a site that does not exist, is suspended or has published nothing: that of an address that does not exist. */
@@ -145,25 +155,32 @@ class Answering {
   /** A document that is made for this caller. */
   async #document(text: string, mediaType: string, part: SitePart): Promise<SiteAnswer> {
     const isKnown = await this.#isKnown();
-    const sha256 = await sha256Hex(new TextEncoder().encode(text));
+    const encoded = encoder.encode(text);
+    const sha256 = await sha256Hex(encoded);
     const caching = {
       "Cache-Control": isKnown ? FOR_KNOWN_CALLERS : FOR_A_MINUTE,
       ...(this.#site.isMixed ? { Vary: "Authorization" } : {}),
       ...(isKnown ? {} : PUBLIC),
     };
     const validators = { etag: etagOf(sha256), modifiedAt: documentModifiedAt(this.#site) };
-    return this.#conditional(validators, { ...caching, "Content-Type": mediaType }, text, part);
+    const content = { size: encoded.length, open: async () => text };
+    return this.#conditional(validators, { ...caching, "Content-Type": mediaType }, content, part);
   }
 
-  #conditional(
+  async #conditional(
     validators: Validators,
     headers: Readonly<Record<string, string>>,
-    body: string | Uint8Array<ArrayBuffer>,
+    content: Content,
     part: SitePart,
-  ): SiteAnswer {
-    const { now } = this.#request;
+  ): Promise<SiteAnswer> {
+    const { method, now } = this.#request;
     const all = { ...SANDBOXED, ...headers, ETag: validators.etag, ...lastModified(validators, now) };
-    if (!isHeld(this.#request.headers, validators, now)) return { status: 200, headers: all, body, part };
+    if (!isHeld(this.#request.headers, validators, now)) {
+      const length = String(content.size);
+      if (method === "HEAD") return { status: 200, headers: { ...all, "Content-Length": length }, body: null, part };
+      const body = await content.open();
+      return body === null ? unavailable() : { status: 200, headers: all, body, part };
+    }
     const { "Content-Type": _, "Content-Digest": __, ...kept } = all as Record<string, string>;
     return { status: 304, headers: kept, body: null, part };
   }
@@ -194,19 +211,15 @@ class Answering {
   async #serve(artifact: HostedArtifact, isPinned: boolean, path: string): Promise<SiteAnswer> {
     const { site, quarantined } = this.#site;
     const { sha256, mediaType, visibility } = artifact;
-    let bytes: Uint8Array | null;
+    let object: HashedObject | null;
     try {
-      bytes = await readSiteBytes(this.#env, site.id, sha256);
+      object = await hashSiteBytes(this.#env, site.id, sha256);
     } catch (error) {
-      console.error(
-        JSON.stringify({ event: "site_bytes_not_read", site: site.name, sha256, error: describeFailure(error) }),
-      );
-      return unavailable();
+      return this.#notRead(sha256, error);
     }
-    const observed = bytes === null ? null : await sha256Hex(bytes);
     const isQuarantined = quarantined.has(sha256);
-    if (bytes === null || observed !== sha256) {
-      await this.#report(artifact, path, observed, !isQuarantined);
+    if (object?.sha256 !== sha256) {
+      await this.#report(artifact, path, object?.sha256 ?? null, !isQuarantined);
       return unavailable();
     }
     if (isQuarantined) return unavailable();
@@ -218,7 +231,17 @@ class Answering {
       ...(visibility === "public" ? PUBLIC : { Vary: "Authorization" }),
     };
     const validators = { etag: etagOf(sha256), modifiedAt: this.#site.switchedAt };
-    return this.#conditional(validators, headers, bytes as Uint8Array<ArrayBuffer>, "artifact");
+    try {
+      return await this.#conditional(validators, headers, object, "artifact");
+    } catch (error) {
+      return this.#notRead(sha256, error);
+    }
+  }
+
+  #notRead(sha256: string, error: unknown): SiteAnswer {
+    const { name } = this.#site.site;
+    console.error(JSON.stringify({ event: "site_bytes_not_read", site: name, sha256, error: describeFailure(error) }));
+    return unavailable();
   }
 
   async #report(artifact: HostedArtifact, path: string, observed: string | null, isNews: boolean): Promise<void> {

@@ -66,6 +66,56 @@ describe("an artifact", () => {
     expect((await ask(`${base}/skills/deploy.md`, { method: "HEAD" })).status).toBe(503);
   });
 
+  describe("of more than is held in memory", () => {
+    const TEXT = `# Large\n${"0123456789abcdef".repeat(20_000)}`;
+    let large: string;
+
+    beforeEach(async () => {
+      large = await upload(site, TEXT);
+      const files = [{ url: "/large.md", sha256: large }];
+      expect((await publish(site, { skills: [await aSkill(site, "deploy")], files })).status).toBe(201);
+    });
+
+    it("is served as it was uploaded, with its length", async () => {
+      const response = await ask(`${base}/large.md`);
+      expect([response.status, response.headers.get("ETag")]).toEqual([200, `"sha256-${large}"`]);
+      expect((await response.text()) === TEXT).toBe(true);
+      const head = await ask(`${base}/large.md`, { method: "HEAD" });
+      expect([head.headers.get("Content-Length"), await head.text()]).toEqual([String(TEXT.length), ""]);
+      const held = await ask(`${base}/large.md`, { headers: { "If-None-Match": `"sha256-${large}"` } });
+      expect([held.status, await held.text()]).toEqual([304, ""]);
+    });
+
+    it("is not served where it is another", async () => {
+      await tamper(site, large, TEXT.replace("# Large", "# Other"));
+      for (const method of ["GET", "HEAD"]) expect((await ask(`${base}/large.md`, { method })).status).toBe(503);
+    });
+
+    it("is not served where it became another after its digest was taken", async () => {
+      const replacing = {
+        get: async (key: string) => {
+          const object = await testEnv.SITES.get(key);
+          await testEnv.SITES.put(key, TEXT.replace("# Large", "# Other"));
+          return object;
+        },
+      };
+      const response = await ask(`${base}/large.md`, {}, { SITES: replacing });
+      expect([response.status, await response.text()]).toEqual([503, '{"error":"service unavailable"}']);
+    });
+
+    it("is not served where the bucket fails after its digest was taken", async () => {
+      let reads = 0;
+      const failing = {
+        get: async (key: string) => {
+          if (reads++ > 0) throw new Error("The bucket does not answer.");
+          return testEnv.SITES.get(key);
+        },
+      };
+      expect((await ask(`${base}/large.md`, {}, { SITES: failing })).status).toBe(503);
+      expect(reads).toBe(2);
+    });
+  });
+
   it("[skills-R12] is found under every spelling of its path", async () => {
     expect((await ask(`${base}/skills/%64eploy.md`)).status).toBe(200);
     expect((await ask(`${base}/Skills/deploy.md`)).status).toBe(404);

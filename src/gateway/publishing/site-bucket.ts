@@ -1,3 +1,4 @@
+import { digestHex, type Sha256Hex, sha256Hex } from "../../core/integrity.ts";
 import type { Env } from "../env.ts";
 
 /** Where bytes of a site lie. Made of an id and a digest alone, so that no path anybody wrote can lead out of the site. */
@@ -8,6 +9,43 @@ function keyOf(siteId: string, sha256: string): string {
 /** Stores bytes whose digest was just taken. */
 export async function writeSiteBytes({ SITES }: Env, siteId: string, sha256: string, bytes: Uint8Array): Promise<void> {
   await SITES.put(keyOf(siteId, sha256), bytes);
+}
+
+/** An object as it was when its digest was taken. */
+export interface HashedObject {
+  readonly sha256: Sha256Hex;
+  readonly size: number;
+  /** The very bytes of the digest; null where others lie there by now. */
+  open(): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null>;
+}
+
+/** What is smaller is held in memory while it is served; what is larger is read twice, once for its digest. */
+const HELD_AT_MOST = 64 * 1024;
+
+/**
+ * Takes the digest of what lies under a digest. However large it is, and however slowly it is read, a fixed amount of memory is taken: R2
+ * never changes an object, it only replaces it by one of another version.
+ *
+ * @returns null where there is nothing.
+ */
+export async function hashSiteBytes({ SITES }: Env, siteId: string, sha256: string): Promise<HashedObject | null> {
+  const key = keyOf(siteId, sha256);
+  const object = await SITES.get(key);
+  if (object === null) return null;
+  const { size, version } = object;
+  if (size <= HELD_AT_MOST) {
+    const bytes = new Uint8Array(await object.arrayBuffer());
+    return { sha256: await sha256Hex(bytes), size, open: async () => bytes };
+  }
+  const digest = new crypto.DigestStream("SHA-256");
+  await object.body.pipeTo(digest);
+  const open = async () => {
+    const again = await SITES.get(key);
+    if (again?.version === version) return again.body;
+    await again?.body.cancel();
+    return null;
+  };
+  return { sha256: digestHex(new Uint8Array(await digest.digest)), size, open };
 }
 
 /** The bytes as they are, whatever their digest is now; null where there are none. */

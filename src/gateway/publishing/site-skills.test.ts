@@ -5,6 +5,7 @@ import { sha256Hex } from "../../core/integrity.ts";
 import { ADMIN_TOKEN, freshDatabase, testEnv } from "../admin/fixture.ts";
 import { forgetPolicy } from "../auth/policy.ts";
 import { aSkill, ask, newSite, publish, skillText, type TestSite, tamper, upload } from "./fixture.ts";
+import { HELD_BYTES, heldBytes } from "./held-bytes.ts";
 
 const INDEX = "/.well-known/agent-skills/index.json";
 const PICTURE = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 255]);
@@ -108,6 +109,29 @@ describe("the skills of a hosted site", () => {
     ]) {
       expect((await read(uri)).code).toBe(-32002);
     }
+  });
+
+  it("hold the bytes of a large file until its answer has left, and make others wait in vain where there is no room", async () => {
+    const noise = Uint8Array.from({ length: 300_000 }, (_, at) => (at * 7_919) % 251);
+    const archive = await archiveOf({ "SKILL.md": utf8(skillText("pack", "Does pack.")), "data/noise.bin": noise });
+    const packed = { type: "archive", url: "/skills/pack.tar.gz", sha256: await upload(site, archive) };
+    await publishAll([{ name: "pack", description: "Does pack.", ...packed }]);
+    const uri = "skill://pack/data/noise.bin";
+    const answer = await rpc(mcp(origin), "resources/read", { token, params: { uri } });
+    expect(heldBytes.bytes).toBe(800_000);
+    const { result } = (await answer.json()) as RpcAnswer;
+    expect(heldBytes.bytes).toBe(0);
+    const blob = (result as { contents: { blob: string }[] }).contents[0]?.blob ?? "";
+    expect(await sha256Hex(Uint8Array.from(atob(blob), (char) => char.charCodeAt(0)))).toBe(await sha256Hex(noise));
+
+    const all = await heldBytes.take(HELD_BYTES, "somebody else");
+    try {
+      expect(await read("skill://pack/SKILL.md")).toMatchObject({ code: -31503, data: { code: "skill_unavailable" } });
+      expect(await call("ping")).toEqual({});
+    } finally {
+      all?.release();
+    }
+    expect((await read("skill://pack/SKILL.md")).contents).toHaveLength(1);
   });
 
   it("are listed by the extension with the digests of what is read", async () => {

@@ -8,6 +8,7 @@ import type { Catalog, ToolRules } from "../../core/catalog.ts";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
+import type { Hold } from "./held-bytes.ts";
 import type { Mismatch } from "./mismatch.ts";
 import type { ServedSite } from "./read-site.ts";
 import { readSiteBytes } from "./site-bucket.ts";
@@ -18,6 +19,8 @@ export interface SkillsRequest {
   readonly rules: ToolRules | null;
   readonly pointer: AgentSkills["pointer"];
   readonly requestId: string;
+  /** Asked before a file is read. @throws {GatewayError} where there is no room for it. */
+  readonly hold: HoldBytes;
   /** Told of bytes that are others than published, before the read is refused. */
   readonly onMismatch: (mismatch: Mismatch) => void;
 }
@@ -43,9 +46,27 @@ export function siteSkills(env: Env, served: ServedSite, request: SkillsRequest)
     async read(folder, file) {
       const listed = published.get(folder);
       if (listed === undefined) throw new Error("A folder of another site was asked for.");
-      return readFile(await readArtifact(env, served, listed, request), listed, file);
+      const hold = await request.hold(bytesToRead(listed, folder, file));
+      const bytes = await readFile(await readArtifact(env, served, listed, request), listed, file);
+      // From here on there is the answer alone.
+      hold?.keep(textBytes(file));
+      return bytes;
     },
   };
+}
+
+/** Makes room for a read, until its answer has left; null where so few need none. */
+export type HoldBytes = (bytes: number) => Promise<Hold | null>;
+
+/** What a read of one file holds at most: the artifact, all files of an archive, and the answer. */
+function bytesToRead({ skill }: ListedSkill, { files }: SkillFolder, file: SkillFile): number {
+  const expanded = skill.type === "archive" ? files.reduce((sum, { bytes }) => sum + bytes, 0) : 0;
+  return skill.bytes + expanded + textBytes(file);
+}
+
+/** As text in JSON a file takes a third more than its bytes, and once more that much where it is encoded. */
+function textBytes({ bytes }: SkillFile): number {
+  return 2 * Math.ceil((bytes * 4) / 3);
 }
 
 async function readArtifact(

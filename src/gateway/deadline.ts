@@ -9,15 +9,17 @@ export class DeadlineExceeded extends Error {
  *
  * @throws {DeadlineExceeded}, or whatever the work throws.
  */
-export async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
+export async function withDeadline<T>(work: PromiseLike<T>, ms: number): Promise<T> {
+  // A query of drizzle's is sent anew each time it is looked at.
+  const once = Promise.resolve(work);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new DeadlineExceeded(`No answer within ${ms} ms.`)), ms);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([once, late]);
   } finally {
     clearTimeout(timer);
-    work.catch(() => {});
+    once.catch(() => {});
   }
 }

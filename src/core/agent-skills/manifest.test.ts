@@ -146,6 +146,16 @@ describe("listings", () => {
     expect(aggregateSkills(content())).toEqual([]);
   });
 
+  it("[skills-8.20] hide no skill behind another: a name that is not for everybody is not a listing's for the others", () => {
+    const skills = [published({ name: "x", visibility: "authenticated" })];
+    const both = content({
+      skills,
+      listings: [{ name: "team", skills: [published({ name: "x", sha256: digest("c") })] }],
+    });
+    expect(manifest(both).skills).toEqual([]);
+    expect(manifest(both, KNOWN).skills).toHaveLength(1);
+  });
+
   it("[skills-8.21] every address of every manifest is served, with the digest it is published with", () => {
     const artifacts = layOut(site);
     for (const skills of [aggregateSkills(site), listingSkills(site, "alpha"), listingSkills(site, "zeta")]) {

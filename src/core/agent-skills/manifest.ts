@@ -28,7 +28,10 @@ export function manifestUrl(base: string): string {
   return `${base}${INDEX_PATH}`;
 }
 
-/** The skills of the aggregate manifest: the site's own, then its listings' in the order of their names; the first of a name counts. */
+/**
+ * The skills of the aggregate manifest: the site's own, then its listings' in the order of their names; the first of a name counts, for all
+ * callers alike. One that is not for everybody leaves its name to no other: a name is the same skill for whoever reads it.
+ */
 export function aggregateSkills(content: SiteContent): readonly ListedSkill[] {
   const names = new Set<string>();
   const found: ListedSkill[] = [];

@@ -144,7 +144,8 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
       showSite,
     );
     forgetSiteDirectory();
-    tellSite(c, await getSite(registry, id));
+    const site = await getSite(registry, id);
+    tellSite(c, site, site.status === "suspended");
     return answer;
   });
   app.openapi(remove, async (c) => {
@@ -157,7 +158,7 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
       id,
     );
     forgetSiteDirectory();
-    tellSite(c, site);
+    tellSite(c, site, true);
     return c.body(null, 204);
   });
   app.openapi(mismatches, async (c) => {

@@ -13,7 +13,7 @@ import {
   rollBack,
   type SiteVersion,
 } from "../registry/sites.ts";
-import type { AdminEnv } from "./environment.ts";
+import { type AdminEnv, actingNow } from "./environment.ts";
 import { changed, created, one } from "./frame.ts";
 import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
 import { badMember, Problem } from "./problem.ts";
@@ -135,7 +135,7 @@ export function addSiteVersionRoutes(app: OpenAPIHono<AdminEnv>): void {
     const { id } = c.req.valid("param");
     const { sha256: declared } = c.req.valid("query");
     const registry = c.get("registry");
-    await getSite(registry, id);
+    const site = await getSite(registry, id);
     const bytes = new Uint8Array(await c.req.arrayBuffer());
     const sha256 = await sha256Hex(bytes);
     if (sha256 !== declared) throw badMember("sha256", `must be the digest of the body, ${sha256}`);
@@ -143,7 +143,8 @@ export function addSiteVersionRoutes(app: OpenAPIHono<AdminEnv>): void {
       throw new Problem("site_full", { detail: `A site has at most ${MAX_SITE_BYTES} bytes, kept versions included.` });
     }
     await writeSiteBytes(c.env, id, sha256, bytes);
-    await noteBlob(registry, id, sha256, bytes.length, Date.now());
+    if (await noteBlob(registry, actingNow(c), id, sha256, bytes.length))
+      tellSite(c, site, site.status === "suspended");
     return c.json({ sha256, bytes: bytes.length }, 200);
   });
   app.openapi(publish, async (c) => {

@@ -7,17 +7,20 @@ import { SITES_PATH } from "../publishing/site-address.ts";
 import { valuesOf } from "../registry/database.ts";
 import { origins } from "../registry/schema.ts";
 import type { Site } from "../registry/sites.ts";
-import { refreshHub } from "../releases/hub-client.ts";
+import { refreshHub, withdrawAtHub } from "../releases/hub-client.ts";
 import type { AdminContext } from "./environment.ts";
 
 type SiteAddress = Pick<Site, "name" | "hosts">;
 
-/** Has the origins that a site is published under discovered anew, in the background. What is not told is found by their next discovery. */
-export function tellSite(c: AdminContext, site: SiteAddress): void {
-  inBackground(c, tellOrigins(c, site));
+/**
+ * Has the origins that a site is published under discovered anew, in the background; of one that is taken down nothing is served any more. What
+ * is not told is found by their next discovery.
+ */
+export function tellSite(c: AdminContext, site: SiteAddress, isTakenDown = false): void {
+  inBackground(c, tellOrigins(c, site, isTakenDown));
 }
 
-async function tellOrigins(c: AdminContext, { name, hosts }: SiteAddress): Promise<void> {
+async function tellOrigins(c: AdminContext, { name, hosts }: SiteAddress, isTakenDown: boolean): Promise<void> {
   try {
     const { publicHosts } = c.get("settings");
     const addresses = [...hosts, ...publicHosts.map((host) => `${host}${SITES_PATH}${name}`)];
@@ -35,7 +38,7 @@ async function tellOrigins(c: AdminContext, { name, hosts }: SiteAddress): Promi
         ),
       );
     for (const { origin } of rows as { origin: CanonicalOrigin }[]) {
-      await refreshHub(c.env, origin);
+      await (isTakenDown ? withdrawAtHub : refreshHub)(c.env, origin);
       // Its skills change without a release of tools.
       await tellNotifier(c.env, origin, false);
     }

@@ -183,6 +183,15 @@ export class OriginHub extends DurableObject<Env> {
     if (this.#held !== null || this.#warmth.isWithdrawn) await this.#refresh(origin);
   }
 
+  /** Forgets what is held, and what would restore it: the operator took down the site that the origin is. A later discovery may find it again. */
+  async withdraw(origin: CanonicalOrigin): Promise<void> {
+    // One under way may have read what was there before.
+    await this.#flight;
+    const failure: HubFailure = { code: "no_skills", message: "The origin's site is taken down.", rejected: [] };
+    this.#failed = { at: Date.now(), failure };
+    this.#withdrawAll(origin, this.#trusted.decide(origin));
+  }
+
   /** Refreshes a release whose alarm should have rung, or was never set: for the cron. */
   async wake(origin: CanonicalOrigin): Promise<void> {
     await this.#refreshBeyond(KEEP_WARM_MS, origin);
@@ -400,10 +409,7 @@ export class OriginHub extends DurableObject<Env> {
       this.#note(origin, { outcome: "failure", code: failure.code, message: failure.message });
       // The origin answered, and offers nothing: what it offered before is withdrawn.
       if (failure.code === "no_skills") {
-        if (this.#held !== null) this.#tellOfRelease(origin);
-        this.#keep(null);
-        this.#warmth.noteWithdrawal(true);
-        this.#writeLater(() => this.ctx.waitUntil(this.#trusted.withdraw(deciding)));
+        this.#withdrawAll(origin, deciding);
       } else if (this.#held === null && !this.#warmth.isWithdrawn) {
         await this.#restore(origin);
       } else {
@@ -412,6 +418,13 @@ export class OriginHub extends DurableObject<Env> {
       this.#arm(KEEP_WARM_MS);
       return { ok: false, failure };
     }
+  }
+
+  #withdrawAll(origin: CanonicalOrigin, deciding: Deciding): void {
+    if (this.#held !== null) this.#tellOfRelease(origin);
+    this.#keep(null);
+    this.#warmth.noteWithdrawal(true);
+    this.#writeLater(() => this.ctx.waitUntil(this.#trusted.withdraw(deciding)));
   }
 
   /** What an operator decides is told by whoever decided it. */

@@ -107,7 +107,7 @@ describe("a client is told", () => {
     expect([...stream.methods, ...others.methods]).toEqual([TOOLS, TOOLS, TOOLS]);
   });
 
-  it("of a site's publish, rollback and suspension", async () => {
+  it("of a site's publish, rollback, suspension, return and end, after which nothing of it is served", async () => {
     vi.useRealTimers();
     await freshDatabase();
     const site = await newSite();
@@ -130,9 +130,14 @@ describe("a client is told", () => {
     expect((await call("POST", `/sites/${site.id}/rollback`, { version: 1 })).status).toBe(200);
     await stream.received(4);
     expect((await call("PATCH", `/sites/${site.id}`, { status: "suspended" })).status).toBe(200);
-    // Its tools are served as they last were: a publisher that answers nothing has withdrawn nothing.
-    await stream.received(5);
-    expect(stream.methods).toEqual([TOOLS, RESOURCES, TOOLS, RESOURCES, RESOURCES]);
+    await stream.received(6);
+    expect((await call("PATCH", `/sites/${site.id}`, { status: "active" })).status).toBe(200);
+    await stream.received(8);
+    expect((await call("DELETE", `/sites/${site.id}`)).status).toBe(204);
+    await stream.received(10);
+    expect(stream.methods).toEqual(Array.from({ length: 5 }, () => [TOOLS, RESOURCES]).flat());
+    const answer = await rpc(mcp(origin), "tools/list", { token });
+    expect([answer.status, ((await answer.json()) as RpcAnswer).error?.data]).toEqual([502, { code: "no_skills" }]);
   });
 
   it("that everything is gone where its origin offers nothing any more, and of what is offered after that", async () => {

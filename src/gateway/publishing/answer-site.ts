@@ -295,7 +295,12 @@ function refused(code: "not_found" | "method_not_allowed", headers: Readonly<Rec
 
 /** Says nothing of what was found: the digests are for operators. */
 function unavailable(): SiteAnswer {
-  const said = { "Content-Type": "application/json", "Cache-Control": "no-store", "Retry-After": "60" };
+  const said = {
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "Retry-After": "60",
+    "Access-Control-Allow-Origin": "*",
+  };
   return { status: 503, headers: { ...SANDBOXED, ...said }, body: '{"error":"service unavailable"}', part: "artifact" };
 }
 

@@ -290,6 +290,7 @@ describe("bytes that are others than published", () => {
     await upload(site, skillText("deploy", "Does deploy."));
     expect((await ask(`${base}/skills/deploy.md`)).status).toBe(200);
     expect((await manifestOf(base + INDEX)).skills).toHaveLength(1);
+    expect((await audited())[0]).toBe("agent_skill.repair");
   });
 
   it("may also be gone", async () => {

@@ -61,6 +61,7 @@ export const AUDIT_ACTIONS = [
   "site.delete",
   "agent_skill.digest_mismatch",
   "agent_skill.quarantine",
+  "agent_skill.repair",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

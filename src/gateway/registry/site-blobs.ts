@@ -10,18 +10,44 @@ export const QUARANTINE_MISMATCHES = 3;
 /** Bytes that no version names are kept this long, so that a publication may take its time. */
 const UNNAMED_KEPT_MS = 7 * DAY_MS;
 
-/** Notes bytes that lie in the bucket now, and takes them out of quarantine. */
+/**
+ * Notes bytes that lie in the bucket now. Those that were found to be others are thereby repaired, and out of quarantine: that alone is a row
+ * of the audit log.
+ *
+ * @returns whether they were repaired.
+ */
 export async function noteBlob(
   registry: Registry,
+  acting: Acting,
   siteId: string,
   sha256: string,
   bytes: number,
-  now: number,
-): Promise<void> {
+): Promise<boolean> {
+  const stored = { storedAt: acting.now, mismatches: 0 };
+  const repaired = await mutate(registry, acting, async () => {
+    const [blob] = await registry
+      .select({ mismatches: siteBlobs.mismatches })
+      .from(siteBlobs)
+      .where(and(eq(siteBlobs.siteId, siteId), eq(siteBlobs.sha256, sha256)));
+    if (blob === undefined || blob.mismatches === 0) return { result: false };
+    const { mismatches } = blob;
+    return {
+      result: true,
+      writes: [
+        registry
+          .update(siteBlobs)
+          .set(stored)
+          .where(and(eq(siteBlobs.siteId, siteId), eq(siteBlobs.sha256, sha256))),
+      ],
+      audit: { action: "agent_skill.repair", subject: siteId, detail: { sha256, mismatches } },
+    };
+  });
+  if (repaired) return true;
   await registry
     .insert(siteBlobs)
-    .values({ siteId, sha256, bytes, storedAt: now })
-    .onConflictDoUpdate({ target: [siteBlobs.siteId, siteBlobs.sha256], set: { storedAt: now, mismatches: 0 } });
+    .values({ siteId, sha256, bytes, storedAt: acting.now })
+    .onConflictDoUpdate({ target: [siteBlobs.siteId, siteBlobs.sha256], set: stored });
+  return false;
 }
 
 /**

@@ -159,10 +159,19 @@ export function refreshHub(env: Env, origin: CanonicalOrigin): Promise<void> {
   return ask(env, origin, (hub) => hub.refresh(origin));
 }
 
+/**
+ * Has the hub serve nothing of its origin any more, until a discovery finds something.
+ *
+ * @throws {GatewayError} `discovery_failed` where the hub does not answer.
+ */
+export function withdrawAtHub(env: Env, origin: CanonicalOrigin): Promise<void> {
+  return ask(env, origin, (hub) => hub.withdraw(origin));
+}
+
 /** The hub's methods as a caller sees them; the platform's own type of a stub recurses without end on JSON values. */
 type HubStub = Pick<
   OriginHub,
-  "get" | "probe" | "refresh" | "reconsider" | "shipped" | "wake" | "inspect" | "status" | "history"
+  "get" | "probe" | "refresh" | "withdraw" | "reconsider" | "shipped" | "wake" | "inspect" | "status" | "history"
 >;
 
 async function ask<T>(env: Env, origin: CanonicalOrigin, question: (hub: HubStub) => Promise<T>): Promise<T> {

@@ -106,7 +106,7 @@ function oneOf<const T extends readonly [string, ...string[]]>(values: T, fallba
 }
 
 /** `host` or `host:port`, lower case, as URLs write it: a default port would never match. */
-const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(?!(?:80|443)$)[1-9]\d{0,4})?$/;
+export const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(?!(?:80|443)$)[1-9]\d{0,4})?$/;
 
 /** Keys are fetched from there: nothing but a host of Cloudflare Access may be named. */
 const TEAM_DOMAIN = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.cloudflareaccess\.com$/;

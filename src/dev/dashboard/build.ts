@@ -16,11 +16,11 @@ export const DASHBOARD_JSX = { jsx: { runtime: "automatic", importSource: "preac
 /** All scripts of the console together, gzipped, have less than this. */
 export const MAX_SCRIPT_BYTES = 100 * 1024;
 
-/** Builds the console, unless the last build is newer than everything that it is made of. @throws when it has grown past its limit. */
-export async function buildDashboard(): Promise<void> {
+/** Builds the console, unless the last build is newer than everything that it is made of. @returns whether it was built. @throws when it has grown past its limit. */
+export async function buildDashboard(): Promise<boolean> {
   const inputs = [SOURCE, join(ROOT, "src/core"), join(ROOT, "package-lock.json"), fileURLToPath(import.meta.url)];
   const built = await stat(join(DASHBOARD_FOLDER, "admin/index.html")).catch(() => null);
-  if (built !== null && built.mtimeMs > (await newest(inputs))) return;
+  if (built !== null && built.mtimeMs > (await newest(inputs))) return false;
   const { build } = await import("vite");
   await build({
     root: SOURCE,
@@ -43,6 +43,7 @@ export async function buildDashboard(): Promise<void> {
     await rm(DASHBOARD_FOLDER, { recursive: true, force: true });
     throw new Error(`The console's scripts have ${bytes} bytes gzipped; they must have less than ${MAX_SCRIPT_BYTES}.`);
   }
+  return true;
 }
 
 /** Bytes of all scripts of the built console, each gzipped. */
@@ -69,6 +70,5 @@ export async function newest(paths: readonly string[]): Promise<number> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await buildDashboard();
-  console.error(`The console's scripts have ${await scriptBytes()} bytes gzipped.`);
+  if (await buildDashboard()) console.error(`The console's scripts have ${await scriptBytes()} bytes gzipped.`);
 }

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { isSkillName } from "../../core/agent-skills/names.ts";
 import { ARCHIVE_LIMIT_RANGES } from "../../core/archive/limits.ts";
+import { HOST } from "../env.ts";
 import { idPattern } from "../registry/ids.ts";
 import type { Site, SiteVersion } from "../registry/sites.ts";
 import { Hash, Moment, Note } from "./shapes.ts";
@@ -21,12 +22,15 @@ export const SiteName = z
   .refine(isSkillName, { error: SLUG_SENTENCE })
   .openapi({ example: "handbook" });
 
-/** As URLs write it: what differs from that would never match. */
+const MAX_HOST_LENGTH = 253;
+
+/** As URLs write it, without the dot at the end that names the same host: what differs from that would never match. */
 const Host = z
   .string({ error: "must be a string" })
   .refine(
     (host) =>
-      /^[a-z0-9.:[\]-]{1,253}$/.test(host) &&
+      host.length <= MAX_HOST_LENGTH &&
+      HOST.test(host) &&
       URL.canParse(`https://${host}`) &&
       new URL(`https://${host}`).host === host,
     {

@@ -109,6 +109,8 @@ const read = adminRoute({
   responses: { 200: row("The version.", VersionBody.extend({ content: ContentBody })), ...problems },
 });
 
+const VERSION_SENTENCE = "must be a whole number of at least 1";
+
 const rollback = adminRoute({
   role: "admin",
   conditional: true,
@@ -118,7 +120,10 @@ const rollback = adminRoute({
   summary: "Make an older version the current one again",
   description:
     "In force at once. Problems: `bad_request`, `not_found`, `no_version`, `bad_state` (it is the current one).",
-  request: { params: ofSite, body: body(z.strictObject({ version: z.int({ error: "must be a version" }).min(1) })) },
+  request: {
+    params: ofSite,
+    body: body(z.strictObject({ version: z.int({ error: VERSION_SENTENCE }).min(1, { error: VERSION_SENTENCE }) })),
+  },
   responses: { 200: row("The site.", SiteBody), ...problems },
 });
 

@@ -30,23 +30,24 @@ export async function fetchExternalArtifact(
         throw new PublicationError(
           "fetch_failed",
           `${field}.url`,
-          `must be answered with 2xx; it is answered with ${response.status}`,
+          `must be answered with 2xx; ${url} is answered with ${response.status}`,
         );
       }
       return readBounded(response, maxBytes, signal);
     });
   } catch (cause) {
-    if (cause instanceof OriginError) throw new PublicationError("bad_url", `${field}.url`, sentence(cause), { cause });
+    if (cause instanceof OriginError)
+      throw new PublicationError("bad_url", `${field}.url`, sentence(url, cause), { cause });
     if (cause instanceof OriginFetchError)
-      throw new PublicationError("fetch_failed", `${field}.url`, sentence(cause), { cause });
+      throw new PublicationError("fetch_failed", `${field}.url`, sentence(url, cause), { cause });
     if (cause instanceof IntegrityError) {
       const code = cause.code === "too_large" ? "too_large" : "fetch_failed";
-      throw new PublicationError(code, `${field}.url`, sentence(cause), { cause });
+      throw new PublicationError(code, `${field}.url`, sentence(url, cause), { cause });
     }
     throw cause;
   }
 }
 
-function sentence({ message }: Error): string {
-  return `cannot be published: ${message.replace(/\.$/, "")}`;
+function sentence(url: string, { message }: Error): string {
+  return `cannot be published, since the artifact is fetched from ${url}: ${message.replace(/\.$/, "")}`;
 }

@@ -367,6 +367,19 @@ describe("a site that is deleted", () => {
   });
 });
 
+it.each([
+  "docs.example.",
+  "DOCS.example",
+  "a b",
+  "*.example",
+  "docs.example:443",
+  "https://docs.example",
+  "bücher.example",
+])("the host %j, which no URL writes so or which is another's with a dot, is refused by its place", async (host) => {
+  const { body, status } = await call("POST", "/sites", { name: "hosts-of-many-spellings", hosts: [host] });
+  expect([status, body.errors[0].field]).toEqual([400, "hosts.0"]);
+});
+
 describe("[code:too_many_hosts] the hosts of all sites", () => {
   it("are 10,000 at most", async () => {
     const fill = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999 - (SELECT COUNT(*) FROM site_hosts))

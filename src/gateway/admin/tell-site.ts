@@ -1,10 +1,12 @@
 import { and, eq, inArray } from "drizzle-orm";
 import type { CanonicalOrigin } from "../../core/origin.ts";
+import { forgetPolicy } from "../auth/policy.ts";
 import { inBackground } from "../background.ts";
 import { describeFailure } from "../log.ts";
 import { tellNotifier } from "../notifications/tell-notifier.ts";
 import { SITES_PATH } from "../publishing/site-address.ts";
 import { valuesOf } from "../registry/database.ts";
+import { NEXT_POLICY_VERSION } from "../registry/origins.ts";
 import { origins } from "../registry/schema.ts";
 import type { Site } from "../registry/sites.ts";
 import { refreshHub, withdrawAtHub } from "../releases/hub-client.ts";
@@ -37,6 +39,7 @@ async function tellOrigins(c: AdminContext, { name, hosts }: SiteAddress, isTake
           ),
         ),
       );
+    if (isTakenDown) await outdate(c, rows);
     for (const { origin } of rows as { origin: CanonicalOrigin }[]) {
       await (isTakenDown ? withdrawAtHub : refreshHub)(c.env, origin);
       // Its skills change without a release of tools.
@@ -45,4 +48,14 @@ async function tellOrigins(c: AdminContext, { name, hosts }: SiteAddress, isTake
   } catch (error) {
     console.warn(JSON.stringify({ event: "site_not_told", site: name, error: describeFailure(error) }));
   }
+}
+
+/** Has every isolate ask the hubs anew, within the time that policy may be old. */
+async function outdate(c: AdminContext, rows: readonly { readonly origin: string }[]): Promise<void> {
+  await c
+    .get("registry")
+    .update(origins)
+    .set({ policyVersion: NEXT_POLICY_VERSION })
+    .where(inArray(origins.origin, valuesOf(rows.map(({ origin }) => origin))));
+  forgetPolicy();
 }

@@ -13,6 +13,7 @@ import { publishLive } from "../live/live-feed.ts";
 import { LruCache } from "../lru.ts";
 import { settledRules } from "../mcp-origin.ts";
 import { tellNotifier } from "../notifications/tell-notifier.ts";
+import { isAtRest } from "../publishing/site-fetch.ts";
 import { inspectRelease } from "../releases/inspection.ts";
 import {
   type PackedRelease,
@@ -34,6 +35,7 @@ import { KEEP_WARM_MS, Warmth } from "./warmth.ts";
 export const FRESH_MS = 15_000;
 /** Up to this age it is served while one refresh runs. */
 export const SERVABLE_MS = 105_000;
+const AT_REST = "The origin's site serves nothing.";
 /** A failed discovery is not tried again for this long. */
 const FAILURE_MEMORY_MS = 10_000;
 /** A refresh behind an answer begins so much later, so that the caller, whose isolate may be cold, does not compete with it. */
@@ -187,7 +189,7 @@ export class OriginHub extends DurableObject<Env> {
   async withdraw(origin: CanonicalOrigin): Promise<void> {
     // One under way may have read what was there before.
     await this.#flight;
-    const failure: HubFailure = { code: "no_skills", message: "The origin's site is taken down.", rejected: [] };
+    const failure: HubFailure = { code: "no_skills", message: AT_REST, rejected: [] };
     this.#failed = { at: Date.now(), failure };
     this.#withdrawAll(origin, this.#trusted.decide(origin));
   }
@@ -368,6 +370,8 @@ export class OriginHub extends DurableObject<Env> {
     this.#ending = new AbortController();
     const { signal } = this.#ending;
     try {
+      // What an operator took down is not an origin that fails: nothing of it is a last known good.
+      if (await isAtRest(this.env, origin)) throw new DiscoveryError("no_skills", "no_executable_lines", AT_REST);
       const discovered = await discoverNow(this.env, origin, {
         cache: this.#cache,
         held: (sha256) => this.#heldBytes(sha256),

@@ -1,7 +1,15 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { addClient, addOrigin, callTool, mcp, result, rpc } from "../../../test/workerd/gateway-fixture.ts";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import {
+  addClient,
+  addOrigin,
+  callTool,
+  mcp,
+  type RpcAnswer,
+  result,
+  rpc,
+} from "../../../test/workerd/gateway-fixture.ts";
 import { parseOrigin } from "../../core/origin.ts";
-import { freshDatabase } from "../admin/fixture.ts";
+import { call, freshDatabase } from "../admin/fixture.ts";
 import type { Env } from "../env.ts";
 import { originRules } from "../mcp-origin.ts";
 import { publisherFetch } from "../releases/publisher-fetch.ts";
@@ -48,6 +56,30 @@ describe("a hosted site is a publisher", () => {
     ]);
     const asked = (await (await fetch(`https://${host}/__seen`)).json()) as Record<string, number>;
     expect(asked["/llms.txt"]).toBeUndefined();
+  });
+
+  it("of which nothing is served once it is suspended, whoever held it in memory, and all again after that", async () => {
+    const { host, id } = await publishTool();
+    await addOrigin("x", "active", { origin: `https://${host}` });
+    const { token } = await addClient();
+    const list = async () => {
+      const response = await rpc(mcp(`https://${host}`), "tools/list", { token });
+      const { error, result: listed } = (await response.json()) as RpcAnswer;
+      return error?.data ?? (listed as { tools: unknown[] }).tools.length;
+    };
+    expect(await list()).toBe(2);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      expect((await call("PATCH", `/sites/${id}`, { status: "suspended" })).status).toBe(200);
+      await expect.poll(list).toEqual({ code: "no_skills" });
+      // The hub's memory of a failure is over, and so is the age up to which policy is served.
+      vi.setSystemTime(Date.now() + 11_000);
+      expect(await list()).toEqual({ code: "no_skills" });
+      expect((await call("PATCH", `/sites/${id}`, { status: "active" })).status).toBe(200);
+      await expect.poll(list).toBe(2);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("and shows the world the files that a static publisher has", async () => {

@@ -1,5 +1,6 @@
 import { type CanonicalOrigin, isOwnHost } from "../../core/origin.ts";
 import { type Env, readSettings, type Settings } from "../env.ts";
+import { describeFailure } from "../log.ts";
 import { answerSite, noSuchSite, type SiteAnswer } from "./answer-site.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { readSite, type SiteName } from "./read-site.ts";
@@ -52,6 +53,24 @@ export async function fetchHostedSite(
 export async function isHosted(env: Env, origin: CanonicalOrigin): Promise<boolean> {
   const answer = readSettings(env);
   return answer.ok && (await siteOfOrigin(env, answer.settings, origin, Date.now())) !== null;
+}
+
+/**
+ * Whether an origin is a site that this gateway hosts and has nothing to serve of at this moment, since it was suspended or published nothing. As
+ * far as is known while the database does not answer. Never rejects.
+ */
+export async function isAtRest(env: Env, origin: CanonicalOrigin): Promise<boolean> {
+  const answer = readSettings(env);
+  if (!answer.ok) return false;
+  const now = Date.now();
+  const name = await siteOfOrigin(env, answer.settings, origin, now);
+  if (name === null) return false;
+  try {
+    return (await readSite(env, name, now)) === null;
+  } catch (error) {
+    console.warn(JSON.stringify({ event: "site_not_read", origin, error: describeFailure(error) }));
+    return false;
+  }
 }
 
 /** The site whose address an origin is; null for the origin of somebody else, or a folder of a site's own host. */

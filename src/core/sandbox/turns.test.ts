@@ -1,124 +1,87 @@
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { SLICE_GAS, Turns } from "./turns.ts";
 
 const [ONE, OTHER] = [{}, {}];
 
+/** What the clock shows beyond the time of the timers: a busy thread looks at it later than it should. */
+let late = 0;
+const now = () => Date.now() + late;
+
+beforeEach(() => {
+  late = 0;
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout"], now: 1_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Begins to wait for a turn; `after(ms)` says what it is given within so many milliseconds, in first slices, or null. */
+function waiting(turns: Turns, call: object) {
+  let slices: number | null = null;
+  void turns.next(call).then((gas) => {
+    slices = gas / SLICE_GAS;
+  });
+  return async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms);
+    return slices;
+  };
+}
+
 it("gives a call that meets nobody longer and longer slices, up to four times the first", async () => {
-  // By this clock every timer is in time.
-  const turns = new Turns(() => 1_000_000);
+  const turns = new Turns(now);
   turns.begin();
-  const slices: number[] = [];
-  for (let turn = 0; turn < 5; turn++) slices.push((await turns.next(ONE)) / SLICE_GAS);
-  expect(slices).toEqual([1, 2, 4, 4, 4]);
+  for (const slices of [1, 2, 4, 4, 4]) expect(await waiting(turns, ONE)(0)).toBe(slices);
   turns.begin();
-  expect(await turns.next(ONE)).toBe(SLICE_GAS);
+  expect(await waiting(turns, ONE)(5)).toBe(1);
 });
 
 it("gives short slices where something else kept the thread busy, and pauses three times as long as a slice took", async () => {
-  let now = 1_000_000;
-  const turns = new Turns(() => now);
-  await turns.next(ONE);
+  const turns = new Turns(now);
+  expect(await waiting(turns, ONE)(0)).toBe(1);
   setTimeout(() => {
-    now += 10;
+    late += 10;
   }, 0);
-  expect(await turns.next(ONE)).toBe(SLICE_GAS);
-  now += 7;
-  const settled: boolean[] = [false];
-  const next = turns.next(ONE).then((gas) => {
-    settled[0] = true;
-    return gas;
-  });
-  for (const [ms, isDue] of [
-    [15, false],
-    [6, true],
-  ] as const) {
-    now += ms;
-    await new Promise((resolve) => setTimeout(resolve, 40));
-    expect(settled[0], `${ms}`).toBe(isDue);
-  }
-  expect(await next).toBe(SLICE_GAS);
+  // All of the 10 ms may have been the slice.
+  const next = waiting(turns, ONE);
+  expect(await next(29)).toBe(null);
+  expect(await next(1)).toBe(1);
+  // Somebody began while it computed for 7 ms.
+  turns.begin();
+  late += 7;
+  const after = waiting(turns, ONE);
+  expect(await after(20)).toBe(null);
+  expect(await after(1)).toBe(1);
 });
 
 it("gives a call its next turn no sooner than another one that began meanwhile may have had its own", async () => {
-  let now = 1_000_000;
-  const turns = new Turns(() => now);
+  const turns = new Turns(now);
   turns.begin();
-  expect(await turns.next(ONE)).toBe(SLICE_GAS);
-  expect(await turns.next(ONE)).toBe(2 * SLICE_GAS);
+  expect(await waiting(turns, ONE)(0)).toBe(1);
+  expect(await waiting(turns, ONE)(0)).toBe(2);
   // Somebody begins while the timer runs.
   setTimeout(() => turns.begin(), 0);
-  let isDue = false;
-  const next = turns.next(ONE).then((gas) => {
-    isDue = true;
-    return gas;
-  });
-  for (const due of [false, true]) {
-    await new Promise((resolve) => setTimeout(resolve, 30));
-    expect(isDue).toBe(due);
-    now += 5;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
-  expect(await next).toBe(SLICE_GAS);
+  const next = waiting(turns, ONE);
+  expect(await next(4)).toBe(null);
+  expect(await next(1)).toBe(1);
 });
 
-it("leaves no call without a turn because another one computes, and forgets one that no longer waits", async () => {
-  let now = 1_000_000;
-  const turns = new Turns(() => now);
-  const order: string[] = [];
-  await turns.next(ONE);
-  const other = turns.next(OTHER).then(() => order.push("other"));
-  const own = turns.next(ONE).then((gas) => order.push(`own ${gas / SLICE_GAS}`));
-  await new Promise((resolve) => setTimeout(resolve, 30));
-  expect(order).toEqual([]);
-  now += 5;
-  await Promise.all([other, own]);
-  expect(order).toEqual(["other", "own 1"]);
-  now += 1_000;
-  expect(await turns.next(ONE)).toBe(2 * SLICE_GAS);
-});
-
-it("learns how long a slice took from its timer where the clock stands still meanwhile", async () => {
-  let now = 1_000_000;
-  const turns = new Turns(() => now);
-  await turns.next(ONE);
-  // The timer fires 10 ms late, for the slice before it took so long.
-  setTimeout(() => {
-    now += 10;
-  }, 0);
-  let isDue = false;
-  const next = turns.next(ONE).then(() => {
-    isDue = true;
-  });
-  for (const [ms, due] of [
-    [0, false],
-    [24, false],
-    [6, true],
-  ] as const) {
-    now += ms;
-    await new Promise((resolve) => setTimeout(resolve, 40));
-    expect(isDue, `${ms}`).toBe(due);
-  }
-  await next;
-});
-
-it("lets calls that compute at once take turns", async () => {
-  const turns = new Turns(Date.now);
-  const order: string[] = [];
-  const compute = async (name: string, call: object) => {
-    turns.begin();
-    for (let turn = 0; turn < 4; turn++) {
-      await turns.next(call);
-      order.push(name);
-    }
-  };
-  await Promise.all([compute("a", ONE), compute("b", OTHER)]);
-  expect(new Set(order.slice(0, 5)).size).toBe(2);
+it("lets calls that compute at once take turns, and forgets one that no longer waits", async () => {
+  const turns = new Turns(now);
+  await waiting(turns, ONE)(0);
+  const other = waiting(turns, OTHER);
+  const own = waiting(turns, ONE);
+  expect([await other(4), await own(0)]).toEqual([null, null]);
+  expect([await other(1), await own(0)]).toEqual([1, null]);
+  expect([await own(4), await own(1)]).toEqual([null, 1]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await waiting(turns, ONE)(0)).toBe(2);
 });
 
 it("ends also where the clock stands still or goes back", async () => {
-  let now = 1_000_000;
-  const turns = new Turns(() => now);
-  for (const call of [ONE, OTHER, ONE]) expect(await turns.next(call)).toBe(SLICE_GAS);
-  now = 0;
-  expect(await turns.next(OTHER)).toBe(SLICE_GAS);
+  const stopped = new Turns(() => 1_000_000);
+  for (const call of [ONE, OTHER, ONE]) expect(await waiting(stopped, call)(16 * 5)).toBe(1);
+  const turns = new Turns(now);
+  await waiting(turns, ONE)(0);
+  late = -1_000_000;
+  expect(await waiting(turns, OTHER)(16 * 50)).toBe(1);
 });

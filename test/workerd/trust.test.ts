@@ -8,7 +8,7 @@ import { NO_INDEX } from "../../src/core/discovery/skills-index.ts";
 import type { Sha256Hex } from "../../src/core/integrity.ts";
 import type { CanonicalOrigin } from "../../src/core/origin.ts";
 import { forgetPolicy, PolicyCache, policyOf } from "../../src/gateway/auth/policy.ts";
-import { forgetHeldReleases } from "../../src/gateway/durable/origin-hub.ts";
+import { forgetHeldReleases } from "../../src/gateway/durable/held-release.ts";
 import {
   artifacts,
   origins,

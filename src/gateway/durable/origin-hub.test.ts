@@ -6,7 +6,7 @@ import type { CanonicalOrigin } from "../../core/origin.ts";
 import { askHub, probeOrigin, wakeHub } from "../releases/hub-client.ts";
 import { packedBytes, unpackRelease } from "../releases/packed-release.ts";
 import { ReleaseCache } from "../releases/release-cache.ts";
-import { forgetHeldReleases } from "./origin-hub.ts";
+import { forgetHeldReleases } from "./held-release.ts";
 
 // The hub runs in the isolate of the tests, so it sees the date that a test sets; timers are left alone.
 const setAge = (fetchedAt: number, ms: number) => vi.setSystemTime(fetchedAt + ms);

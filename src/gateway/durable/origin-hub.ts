@@ -1,41 +1,28 @@
 import { DurableObject } from "cloudflare:workers";
 import { zlibInflater } from "../../core/archive/zlib-inflater.ts";
 import { readAgentSkills } from "../../core/discovery/agent-skills.ts";
-import { type DiscoverOptions, discover } from "../../core/discovery/discover.ts";
 import { DiscoveryCache } from "../../core/discovery/discovery-cache.ts";
 import { DiscoveryError } from "../../core/discovery/discovery-error.ts";
 import type { DiscoveryProgress } from "../../core/discovery/progress.ts";
 import type { Release } from "../../core/discovery/release.ts";
-import type { Sha256Hex } from "../../core/integrity.ts";
-import { type CanonicalOrigin, OriginError, parseOrigin } from "../../core/origin.ts";
-import { type Env, readSettings, type Settings } from "../env.ts";
+import type { CanonicalOrigin } from "../../core/origin.ts";
+import { type Env, readSettings } from "../env.ts";
 import { publishLive } from "../live/live-feed.ts";
-import { LruCache } from "../lru.ts";
-import { settledRules } from "../mcp-origin.ts";
 import { tellNotifier } from "../notifications/tell-notifier.ts";
-import { isAtRest } from "../publishing/site-fetch.ts";
 import { inspectRelease } from "../releases/inspection.ts";
-import {
-  type PackedRelease,
-  packedBytes,
-  packRelease,
-  type ReleaseHead,
-  ReleaseTooLarge,
-  unpackRelease,
-} from "../releases/packed-release.ts";
-import { publisherFetch } from "../releases/publisher-fetch.ts";
-import { sandboxFor } from "../sandbox.ts";
-import { type Deciding, type Followed, TrustedRelease } from "../trust/trusted-release.ts";
+import { type PackedRelease, packRelease, unpackRelease } from "../releases/packed-release.ts";
+import { type Deciding, TrustedRelease } from "../trust/trusted-release.ts";
+import { DeferredWrites } from "./deferred-writes.ts";
 import { DiscoveryHistory, type DiscoveryOutcome, type PastOutcome } from "./discovery-history.ts";
-import type { HubAnswer, HubFailure, HubInspection, HubState, HubStatus, Watcher } from "./hub-answer.ts";
-import { ReleaseStore } from "./release-store.ts";
+import { answerOf, HeldRelease } from "./held-release.ts";
+import type { HubAnswer, HubFailure, HubInspection, HubStatus, Watcher } from "./hub-answer.ts";
+import { discoverNow, TAKEN_DOWN, toFailure } from "./hub-discovery.ts";
 import { KEEP_WARM_MS, Warmth } from "./warmth.ts";
 
 /** Up to this age a release is fresh. */
 export const FRESH_MS = 15_000;
 /** Up to this age it is served while one refresh runs. */
 export const SERVABLE_MS = 105_000;
-const AT_REST = "The origin's site serves nothing.";
 /** A failed discovery is not tried again for this long. */
 const FAILURE_MEMORY_MS = 10_000;
 /** A refresh behind an answer begins so much later, so that the caller, whose isolate may be cold, does not compete with it. */
@@ -44,16 +31,6 @@ const REFRESH_BEHIND_MS = 250;
 const LATE_MS = 5_000;
 /** … which therefore ring again within this time, each at a moment of its own, and leave the first callers the thread. */
 const CATCH_UP_MS = 5_000;
-/** What a hub writes down of what it found is written so much later, so that the answer does not compete with it on its way. */
-const WRITE_BEHIND_MS = 50;
-/** Releases of all hubs that happen to live in one isolate, together; what does not fit is read from storage when it is asked for. */
-const MEMORY_BYTES = 8 * 1_048_576;
-const inMemory = new LruCache<string, PackedRelease>(MEMORY_BYTES, packedBytes);
-
-/** For tests: what is then served comes from storage. */
-export function forgetHeldReleases(): void {
-  inMemory.clear();
-}
 
 type Outcome =
   | { readonly ok: true; readonly packed: PackedRelease }
@@ -69,13 +46,13 @@ type Outcome =
  * it for nothing by itself.
  */
 export class OriginHub extends DurableObject<Env> {
-  readonly #store: ReleaseStore;
+  readonly #writes = new DeferredWrites((work) => this.ctx.waitUntil(work));
+  readonly #held: HeldRelease;
   readonly #cache = new DiscoveryCache(() => Date.now());
   readonly #warmth: Warmth;
   readonly #trusted: TrustedRelease;
   readonly #history: DiscoveryHistory;
   readonly #watchers = new Set<Watcher>();
-  #held: ReleaseHead | null;
   /** The latest decisions that anybody told of, as `policy_version`. */
   #decided = 0;
   #failed: { readonly at: number; readonly failure: HubFailure } | null = null;
@@ -85,13 +62,10 @@ export class OriginHub extends DurableObject<Env> {
   /** A refresh is about to begin. */
   #isRefreshDue = false;
   #reconsidering: Promise<void> | null = null;
-  /** See {@link #writeLater}. */
-  readonly #unwritten: (() => void)[] = [];
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#store = new ReleaseStore(ctx.storage);
-    this.#held = this.#store.head();
+    this.#held = new HeldRelease(ctx.id.toString(), ctx.storage, this.#writes);
     this.#warmth = new Warmth(ctx.storage);
     this.#trusted = new TrustedRelease(env, (work) => ctx.waitUntil(work));
     this.#history = new DiscoveryHistory(ctx.storage);
@@ -109,15 +83,15 @@ export class OriginHub extends DurableObject<Env> {
     try {
       return await this.#find(origin, knownVersion, policyVersion);
     } finally {
-      this.#writeLater(() => this.#warmth.writeCall());
+      this.#writes.later(() => this.#warmth.writeCall());
     }
   }
 
   async #find(origin: CanonicalOrigin, knownVersion: string | null, policyVersion: number): Promise<HubAnswer> {
     if (!this.#warmth.isArmed) this.#arm(KEEP_WARM_MS);
     await this.#follow(origin, policyVersion);
-    const age = this.#age();
-    const held = age <= SERVABLE_MS ? this.#answerHeld("hub", knownVersion) : null;
+    const age = this.#held.age();
+    const held = age <= SERVABLE_MS ? this.#held.answer("hub", knownVersion) : null;
     if (held !== null) {
       if (age > FRESH_MS && !this.#failedLately()) this.#refreshBehind(origin);
       return held;
@@ -126,7 +100,7 @@ export class OriginHub extends DurableObject<Env> {
     const state = this.#flight === null ? "miss" : "hub";
     const outcome = await this.#refresh(origin);
     return outcome.ok
-      ? answer(state, outcome.packed, knownVersion)
+      ? answerOf(state, outcome.packed, knownVersion)
       : this.#lastKnownGood(outcome.failure, knownVersion);
   }
 
@@ -141,7 +115,7 @@ export class OriginHub extends DurableObject<Env> {
     if (watch !== null) this.#watchers.add(watch);
     try {
       const outcome = await this.#refresh(origin);
-      return outcome.ok ? answer("miss", outcome.packed, null) : outcome;
+      return outcome.ok ? answerOf("miss", outcome.packed, null) : outcome;
     } finally {
       if (watch !== null) this.#watchers.delete(watch);
     }
@@ -149,7 +123,7 @@ export class OriginHub extends DurableObject<Env> {
 
   /** What is held, without asking the origin for anything. */
   inspect(): HubInspection {
-    const packed = this.#held === null ? null : this.#packed(this.#held);
+    const packed = this.#held.packed();
     return {
       inspected: packed === null ? null : inspectRelease(unpackRelease(packed)),
       failure: this.#failed === null ? null : { at: this.#failed.at, ...this.#failed.failure },
@@ -158,15 +132,15 @@ export class OriginHub extends DurableObject<Env> {
 
   /** What the publisher ships of attestations, and what is known of their proofs; nothing where no release is held. */
   shipped(): Pick<Release, "attestations" | "facts"> {
-    const { attestations, facts } = this.#previous()?.release ?? { attestations: [], facts: [] };
+    const { attestations, facts } = this.#held.followed()?.release ?? { attestations: [], facts: [] };
     return { attestations, facts };
   }
 
   status(): HubStatus {
-    this.#writeNow();
+    this.#writes.now();
     const failure = this.#failed;
     return {
-      fetchedAt: this.#held?.fetchedAt ?? null,
+      fetchedAt: this.#held.head?.fetchedAt ?? null,
       failure: failure && { at: failure.at, code: failure.failure.code, message: failure.failure.message },
       ...this.#history.lastRefusals(),
     };
@@ -174,7 +148,7 @@ export class OriginHub extends DurableObject<Env> {
 
   /** How the last discoveries ended, newest first. */
   history(): readonly PastOutcome[] {
-    this.#writeNow();
+    this.#writes.now();
     return this.#history.list();
   }
 
@@ -182,15 +156,14 @@ export class OriginHub extends DurableObject<Env> {
   async refresh(origin: CanonicalOrigin): Promise<void> {
     // One under way may have read files from before the change.
     await this.#flight;
-    if (this.#held !== null || this.#warmth.isWithdrawn) await this.#refresh(origin);
+    if (this.#held.head !== null || this.#warmth.isWithdrawn) await this.#refresh(origin);
   }
 
   /** Forgets what is held, and what would restore it: the operator took down the site that the origin is. A later discovery may find it again. */
   async withdraw(origin: CanonicalOrigin): Promise<void> {
     // One under way may have read what was there before.
     await this.#flight;
-    const failure: HubFailure = { code: "no_skills", message: AT_REST, rejected: [] };
-    this.#failed = { at: Date.now(), failure };
+    this.#failed = { at: Date.now(), failure: TAKEN_DOWN };
     this.#withdrawAll(origin, this.#trusted.decide(origin));
   }
 
@@ -223,57 +196,20 @@ export class OriginHub extends DurableObject<Env> {
     return true;
   }
 
-  /** Milliseconds. A release of the future, which a clock that was set back leaves behind, is of unknown age. */
-  #age(): number {
-    const age = this.#held === null ? -1 : Date.now() - this.#held.fetchedAt;
-    return age < 0 ? Number.POSITIVE_INFINITY : age;
-  }
-
   #failedLately(): boolean {
     return this.#failed !== null && Math.abs(Date.now() - this.#failed.at) < FAILURE_MEMORY_MS;
-  }
-
-  /** What is held, or `null` where nothing is, or its bytes are lost. */
-  #answerHeld(state: HubState, knownVersion: string | null): HubAnswer | null {
-    if (this.#held === null) return null;
-    if (this.#held.version === knownVersion) return { ok: true, state, ...this.#held, packed: null };
-    const packed = this.#packed(this.#held);
-    if (packed !== null) return answer(state, packed, knownVersion);
-    this.#keep(null);
-    return null;
-  }
-
-  #packed(head: ReleaseHead): PackedRelease | null {
-    const key = this.ctx.id.toString();
-    const known = inMemory.get(key);
-    if (known?.version === head.version) return { ...known, ...head };
-    this.#writeNow();
-    try {
-      const packed = this.#store.load();
-      if (packed?.version !== head.version) return null;
-      inMemory.set(key, packed);
-      return packed;
-    } catch (error) {
-      console.error(JSON.stringify({ event: "release_not_read", error: String(error) }));
-      return null;
-    }
-  }
-
-  #previous(): Followed | null {
-    const packed = this.#held === null ? null : this.#packed(this.#held);
-    return packed === null ? null : { release: unpackRelease(packed), policyVersion: packed.policyVersion };
   }
 
   #lastKnownGood(failure: HubFailure, knownVersion: string | null): HubAnswer {
     const settings = readSettings(this.env);
     const servable =
-      settings.ok && failure.code === "discovery_failed" && this.#age() <= settings.settings.staleIfErrorMs;
-    return (servable ? this.#answerHeld("stale", knownVersion) : null) ?? { ok: false, failure };
+      settings.ok && failure.code === "discovery_failed" && this.#held.age() <= settings.settings.staleIfErrorMs;
+    return (servable ? this.#held.answer("stale", knownVersion) : null) ?? { ok: false, failure };
   }
 
   /** Unasked, so whether the origin is in service is looked up first. */
   async #refreshBeyond(age: number, origin: CanonicalOrigin): Promise<void> {
-    if (this.#age() <= age || this.#failedLately()) return;
+    if (this.#held.age() <= age || this.#failedLately()) return;
     const deciding = this.#trusted.decide(origin);
     if (!(await this.#isOutOfService(deciding))) await this.#refresh(origin, deciding);
   }
@@ -309,7 +245,7 @@ export class OriginHub extends DurableObject<Env> {
   /** Takes what is held to these decisions, unless it follows them already. Never rejects. */
   async #follow(origin: CanonicalOrigin, policyVersion: number): Promise<void> {
     this.#decided = Math.max(this.#decided, policyVersion);
-    const isBehind = () => this.#held !== null && this.#held.policyVersion < policyVersion;
+    const isBehind = () => (this.#held.head?.policyVersion ?? policyVersion) < policyVersion;
     // One under way may have read what was decided before.
     if (isBehind()) await this.#reconsidering;
     if (isBehind()) await this.#reconsider(origin);
@@ -328,7 +264,7 @@ export class OriginHub extends DurableObject<Env> {
     try {
       const deciding = this.#trusted.decide(origin);
       if (await this.#isOutOfService(deciding)) return;
-      const previous = this.#previous();
+      const previous = this.#held.followed();
       if (previous === null) return;
       const completed = await this.#trusted.complete(previous.release, previous, deciding);
       this.#decided = Math.max(this.#decided, completed.policyVersion);
@@ -336,9 +272,9 @@ export class OriginHub extends DurableObject<Env> {
       if (completed.policyVersion === 0) return;
       const packed = await packRelease(completed.release, completed.policyVersion);
       // What a discovery brought meanwhile is of another time.
-      if (this.#held?.fetchedAt !== packed.fetchedAt) return;
+      if (this.#held.head?.fetchedAt !== packed.fetchedAt) return;
       this.#keep(packed);
-      this.#writeLater(completed.writeDown);
+      this.#writes.later(completed.writeDown);
       this.#failed = failed;
     } catch (error) {
       console.error(JSON.stringify({ event: "release_not_reconsidered", error: String(error) }));
@@ -360,7 +296,7 @@ export class OriginHub extends DurableObject<Env> {
       await scheduler.wait(REFRESH_BEHIND_MS);
       this.#isRefreshDue = false;
       // Another one may have come first.
-      if (this.#age() > FRESH_MS && !this.#failedLately()) await this.#refresh(origin);
+      if (this.#held.age() > FRESH_MS && !this.#failedLately()) await this.#refresh(origin);
     };
     this.ctx.waitUntil(refresh());
   }
@@ -370,31 +306,29 @@ export class OriginHub extends DurableObject<Env> {
     this.#ending = new AbortController();
     const { signal } = this.#ending;
     try {
-      // What an operator took down is not an origin that fails: nothing of it is a last known good.
-      if (await isAtRest(this.env, origin)) throw new DiscoveryError("no_skills", "no_executable_lines", AT_REST);
       const discovered = await discoverNow(this.env, origin, {
         cache: this.#cache,
-        held: (sha256) => this.#heldBytes(sha256),
+        held: (sha256) => this.#held.bytes(sha256),
         revoked: this.#trusted.revokedHashes(deciding),
         readAgentSkills: async (context) =>
           (await this.#trusted.readsSkills(deciding)) ? readAgentSkills(context, zlibInflater) : [],
         mayLackTools: () => this.#trusted.mayLackTools(origin, deciding),
-        last: async () => this.#previous()?.release ?? (await this.#trusted.lastPublished(deciding)),
+        last: async () => this.#held.followed()?.release ?? (await this.#trusted.lastPublished(deciding)),
         signal,
         ...(this.#watchers.size === 0 ? {} : { onProgress: (progress) => this.#tell(progress) }),
       });
-      let completed = await this.#trusted.complete(discovered, this.#previous(), deciding);
+      let completed = await this.#trusted.complete(discovered, this.#held.followed(), deciding);
       // Something was decided while the publisher was read.
       if (completed.policyVersion < this.#decided) {
-        completed = await this.#trusted.complete(discovered, this.#previous(), this.#trusted.decide(origin));
+        completed = await this.#trusted.complete(discovered, this.#held.followed(), this.#trusted.decide(origin));
       }
       const { release, policyVersion, isPartial, writeDown } = completed;
       const packed = await packRelease(release, policyVersion);
       await this.#isOutOfService(deciding);
       if (signal.aborted) throw new DiscoveryError("discovery_failed", "cancelled", "The origin is revoked.");
-      const before = this.#held?.version ?? null;
+      const before = this.#held.head?.version ?? null;
       this.#keep(packed);
-      this.#writeLater(writeDown);
+      this.#writes.later(writeDown);
       if (this.#warmth.isWithdrawn || (before !== null && before !== packed.version)) this.#tellOfRelease(origin);
       this.#warmth.noteWithdrawal(false);
       const isComplete = !isPartial && release.rejected.every(({ code }) => code !== "deferred");
@@ -414,7 +348,7 @@ export class OriginHub extends DurableObject<Env> {
       // The origin answered, and offers nothing: what it offered before is withdrawn.
       if (failure.code === "no_skills") {
         this.#withdrawAll(origin, deciding);
-      } else if (this.#held === null && !this.#warmth.isWithdrawn) {
+      } else if (this.#held.head === null && !this.#warmth.isWithdrawn) {
         await this.#restore(origin);
       } else {
         await this.#reconsider(origin);
@@ -425,10 +359,10 @@ export class OriginHub extends DurableObject<Env> {
   }
 
   #withdrawAll(origin: CanonicalOrigin, deciding: Deciding): void {
-    if (this.#held !== null) this.#tellOfRelease(origin);
+    if (this.#held.head !== null) this.#tellOfRelease(origin);
     this.#keep(null);
     this.#warmth.noteWithdrawal(true);
-    this.#writeLater(() => this.ctx.waitUntil(this.#trusted.withdraw(deciding)));
+    this.#writes.later(() => this.ctx.waitUntil(this.#trusted.withdraw(deciding)));
   }
 
   /** What an operator decides is told by whoever decided it. */
@@ -445,7 +379,7 @@ export class OriginHub extends DurableObject<Env> {
   /** Written together with what the discovery brought. */
   #note(origin: CanonicalOrigin, outcome: DiscoveryOutcome): void {
     const at = Date.now();
-    this.#writeLater(() => {
+    this.#writes.later(() => {
       if (!this.#history.note(outcome, at)) return;
       this.ctx.waitUntil(publishLive(this.env, { type: "discovery", at, origin, ...outcome }));
     });
@@ -453,97 +387,13 @@ export class OriginHub extends DurableObject<Env> {
 
   /** @param ms from now. An origin of which nothing is held is asked only for callers. */
   #arm(ms: number): void {
-    if (this.#held === null) return;
+    if (this.#held.head === null) return;
     const at = Date.now() + ms;
-    this.#writeLater(() => this.#warmth.arm(at));
-  }
-
-  /**
-   * Writes to the storage once the answer under way has left: an answer waits until all that was written before it is on the disk, and
-   * what is held is in memory and as good from there. A crash in between costs what the next discovery brings again.
-   */
-  #writeLater(write: () => void): void {
-    this.#unwritten.push(write);
-    if (this.#unwritten.length === 1) this.ctx.waitUntil(scheduler.wait(WRITE_BEHIND_MS).then(() => this.#writeNow()));
-  }
-
-  /** What was not written yet is, before the storage is read. */
-  #writeNow(): void {
-    for (const write of this.#unwritten.splice(0)) write();
-  }
-
-  #heldBytes(sha256: Sha256Hex): Uint8Array | undefined {
-    const known = inMemory.get(this.ctx.id.toString())?.artifacts.get(sha256);
-    if (known !== undefined || this.#held === null) return known;
-    this.#writeNow();
-    try {
-      return this.#store.artifact(sha256);
-    } catch {
-      return undefined;
-    }
+    this.#writes.later(() => this.#warmth.arm(at));
   }
 
   #keep(packed: PackedRelease | null): void {
-    const key = this.ctx.id.toString();
-    this.#held = null;
-    if (packed === null) {
-      inMemory.delete(key);
-    } else {
-      this.#held = headOf(packed);
-      this.#failed = null;
-      inMemory.set(key, packed);
-    }
-    this.#writeLater(() => {
-      try {
-        if (packed === null) this.#store.clear();
-        else this.#store.save(packed);
-      } catch (error) {
-        console.error(JSON.stringify({ event: "release_not_stored", error: String(error) }));
-      }
-    });
+    this.#held.keep(packed);
+    if (packed !== null) this.#failed = null;
   }
-}
-
-async function discoverNow(
-  env: Env,
-  origin: CanonicalOrigin,
-  own: Pick<
-    DiscoverOptions,
-    "cache" | "held" | "revoked" | "mayLackTools" | "readAgentSkills" | "last" | "signal" | "onProgress"
-  >,
-): Promise<Release> {
-  const answer = readSettings(env);
-  if (!answer.ok) throw new Error(answer.problems[0].message);
-  const { settings } = answer;
-  return discover({
-    origin: checked(origin, settings),
-    fetch: publisherFetch(env),
-    sandbox: sandboxFor(settings),
-    limits: settings.discovery,
-    unverifiedRecipes: settings.unverifiedRecipes,
-    loadGas: settings.sandbox.loadGas,
-    now: Date.now,
-    ...own,
-  });
-}
-
-/** The last gate before the network: whoever called, an address that must not be fetched is not fetched. */
-function checked(origin: string, settings: Settings): CanonicalOrigin {
-  return parseOrigin(origin, settledRules(settings));
-}
-
-function toFailure(error: unknown): HubFailure {
-  if (error instanceof DiscoveryError) return { code: error.code, message: error.message, rejected: error.rejected };
-  if (error instanceof OriginError || error instanceof ReleaseTooLarge)
-    return { code: "discovery_failed", message: error.message, rejected: [] };
-  console.error(JSON.stringify({ event: "discovery_crashed", error: String(error) }));
-  return { code: "discovery_failed", message: "The origin's skills could not be read.", rejected: [] };
-}
-
-function answer(state: HubState, packed: PackedRelease, knownVersion: string | null): HubAnswer {
-  return { ok: true, state, ...headOf(packed), packed: packed.version === knownVersion ? null : packed };
-}
-
-function headOf({ version, fetchedAt, policyVersion }: ReleaseHead): ReleaseHead {
-  return { version, fetchedAt, policyVersion };
 }

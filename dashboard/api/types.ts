@@ -122,6 +122,16 @@ export interface Probe {
   readonly prose: readonly { readonly name: string; readonly description: string; readonly reason: string }[];
   readonly memories: readonly { readonly scope: string | null; readonly sha256: string; readonly bytes: number }[];
   readonly attestations: number;
+  /** Those that speak of no version found. */
+  readonly strayAttestations: readonly StrayAttestation[];
+}
+
+export interface StrayAttestation {
+  readonly attestationId: string;
+  readonly origin: string;
+  readonly skill: string;
+  readonly attester: string;
+  readonly validUntil: string;
 }
 
 export interface HiddenCharacter {

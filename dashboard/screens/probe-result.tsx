@@ -1,4 +1,4 @@
-import type { Because, Origin, Probe, ProbedSkill, Rejection } from "../api/types.ts";
+import type { Because, Origin, Probe, ProbedSkill, Rejection, StrayAttestation } from "../api/types.ts";
 import { Link } from "../router.tsx";
 import { Visible } from "../text/visible.tsx";
 import { Badge, Hash, Moment, Note, State, VersionState } from "../ui/parts.tsx";
@@ -34,6 +34,7 @@ export function ProbeResult({ origin, probe }: { readonly origin: Origin; readon
           </p>
         </Note>
       )}
+      <StrayAttestations all={probe.strayAttestations} />
       {probe.skills.length > 0 && (
         <Table
           caption="Skills found"
@@ -54,6 +55,30 @@ export function ProbeResult({ origin, probe }: { readonly origin: Origin; readon
         </>
       )}
     </>
+  );
+}
+
+/** Shown of them, at most. */
+const MOST_STRAYS = 5;
+
+/** A reviewer who signed the wrong version is told nowhere else. */
+function StrayAttestations({ all }: { readonly all: readonly StrayAttestation[] }) {
+  if (all.length === 0) return null;
+  return (
+    <Note tone="quiet">
+      <p>
+        {count(all.length, "attestation")} of no version found: of an earlier one, or of another origin, name or hash.
+      </p>
+      <ul>
+        {all.slice(0, MOST_STRAYS).map(({ attestationId, skill, origin, attester, validUntil }) => (
+          <li key={attestationId}>
+            <Visible text={skill} most={80} /> at <Visible text={origin} most={120} />, by{" "}
+            <Visible text={attester} most={80} />, until {validUntil}
+          </li>
+        ))}
+      </ul>
+      {all.length > MOST_STRAYS && <p>… and {all.length - MOST_STRAYS} more.</p>}
+    </Note>
   );
 }
 

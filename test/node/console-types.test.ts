@@ -25,6 +25,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = { Discovery: "DiscoveryOut
 const UNNAMED = new Set([
   "Page",
   "SkillId",
+  "StrayAttestation",
   "Because",
   "ProbedSkill",
   "HiddenCharacter",

@@ -203,8 +203,9 @@ class Answering {
     if (present?.sha256 === pinned.sha256) return { artifact: present, isPinned: true, path: pinned.path };
     const replaced = await findReplaced(this.#env, this.#site, pinned.path, pinned.sha256, this.#request.now);
     if (replaced === null) return null;
-    // What became hidden since is hidden, under its old digest too.
-    const visibility = present?.visibility === "authenticated" ? "authenticated" : replaced.visibility;
+    // What became hidden since is hidden, under its old digest too, wherever it lies now.
+    const isHidden = present?.visibility === "authenticated" || isHiddenNow(layout, replaced);
+    const visibility = isHidden ? "authenticated" : replaced.visibility;
     return { artifact: { ...replaced, visibility }, isPinned: true, path: pinned.path };
   }
 
@@ -259,6 +260,14 @@ class Answering {
       isNews,
     });
   }
+}
+
+/** Whether the current version has these bytes, or another state of their skill, and nowhere for everybody. */
+function isHiddenNow(layout: ServedSite["layout"], { sha256, skill, listing }: HostedArtifact): boolean {
+  const found = [...layout.values()].filter(
+    (one) => one.sha256 === sha256 || (skill !== null && one.skill === skill && one.listing === listing),
+  );
+  return found.length > 0 && found.every(({ visibility }) => visibility === "authenticated");
 }
 
 function etagOf(sha256: Sha256Hex): string {

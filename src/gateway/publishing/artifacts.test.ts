@@ -144,6 +144,22 @@ describe("[skills-R7] an artifact for authenticated callers", () => {
     expect((await ask(`${base}/skills/secret.md@${digest}`, { headers: ANY })).status).toBe(200);
   });
 
+  it("is not reached by a digest or a place that it had when it was for everybody", async () => {
+    const before = `/skills/deploy.md@${sha256}`;
+    const other = await upload(site, skillText("deploy", "Does deploy.", "Changed."));
+    const entry = { name: "deploy", type: "skill-md", description: "Does deploy." };
+    for (const [skill, status] of [
+      [{ ...entry, url: "/skills/moved.md", sha256 }, 200],
+      [{ ...entry, url: "/skills/moved.md", sha256, visibility: "authenticated" }, 404],
+      [{ ...entry, url: "/skills/again.md", sha256: other, visibility: "authenticated" }, 404],
+      [{ ...entry, name: "renamed", url: "/skills/again.md", sha256: other }, 200],
+    ] as const) {
+      expect((await publish(site, { skills: [skill] })).status).toBe(201);
+      expect((await ask(base + before)).status, JSON.stringify(skill)).toBe(status);
+      expect((await ask(base + before, { headers: ANY })).status).toBe(200);
+    }
+  });
+
   it("is for no caller of the operators' API, where the site verifies", async () => {
     await call("PATCH", `/sites/${site.id}`, { authenticatedMeans: "verified" });
     const response = await ask(`${base}/skills/secret.md`, { headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } });

@@ -39,12 +39,14 @@ const DISPLACED_MS = 30_000;
 const WRITE_TIMEOUT_MS = 2_000;
 /** While a stream is being opened everything may change this often. */
 const OPENING_ROUNDS = 5;
+/** Key of a client with a stream, before its id. */
+const LISTENING = "listening ";
 /** No number of decisions. */
 const UNKNOWN = -1;
 
 /**
- * One object an origin: holds the streams on which clients are told that its lists changed, and looks at what each client sees of it. Nothing
- * is stored.
+ * One object an origin: holds the streams on which clients are told that its lists changed, and looks at what each client sees of it. Stored
+ * is who listens, no more: a client whose stream broke off with the object may have missed a change, and is told that its lists changed.
  *
  * It is told of changes, and in case it was not it looks for an operator's decisions every 4 seconds and at everything once a minute.
  */
@@ -62,6 +64,18 @@ export class Notifier extends DurableObject<Env> {
   #lookedAt = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
   #ticks = 0;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const interrupted = this.#attempt(() => [...ctx.storage.kv.list<true>({ prefix: LISTENING })]) ?? [];
+    if (interrupted.length === 0) return;
+    const at = Date.now();
+    for (const [key] of interrupted) {
+      this.#departed.set(key.slice(LISTENING.length), { seen: null, at });
+      this.#attempt(() => ctx.storage.kv.delete(key));
+    }
+    this.#noteChange();
+  }
 
   /**
    * Something changed that may change what clients see of the origin.
@@ -104,6 +118,7 @@ export class Notifier extends DurableObject<Env> {
       this.#lookedAt = openedAt;
       if (isSettled) this.#unsettledSince = null;
     }
+    if (!this.#isListening(opening.clientId)) this.#store(opening.clientId, true);
     this.#streams.add(stream);
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
     if (isSettled) stream.tell(now, true);
@@ -279,11 +294,33 @@ export class Notifier extends DurableObject<Env> {
     const isSame = before === undefined || LIST_KINDS.every((kind) => before.seen?.[kind] === seen?.[kind]);
     // Whichever of them comes back, nothing is kept from it.
     this.#departed.set(clientId, { seen: isSame ? seen : null, at: now });
+    if (!this.#isListening(clientId)) this.#store(clientId, false);
     const era = subscription === null ? "legacy" : "modern";
     console.log(JSON.stringify({ event: "stream", origin, client: clientId, era, told, end, ms: now - openedAt }));
     if (this.#streams.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
+  }
+
+  #isListening(clientId: string): boolean {
+    for (const { opening } of this.#streams) if (opening.clientId === clientId) return true;
+    return false;
+  }
+
+  #store(clientId: string, isListening: boolean): void {
+    const { kv } = this.ctx.storage;
+    const key = `${LISTENING}${clientId}`;
+    this.#attempt(() => (isListening ? kv.put(key, true) : kv.delete(key)));
+  }
+
+  /** Where the storage fails, whoever listens is told of what this object hears of. */
+  #attempt<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      this.#warn("listeners_not_stored", error);
+      return undefined;
+    }
   }
 
   #warn(event: string, error: unknown): void {

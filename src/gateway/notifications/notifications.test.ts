@@ -1,4 +1,4 @@
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -105,6 +105,29 @@ describe("a client is told", () => {
     await stream.received(2);
     await others.received(1);
     expect([...stream.methods, ...others.methods]).toEqual([TOOLS, TOOLS, TOOLS]);
+  });
+
+  it("that its lists changed where its stream broke off with the object that held it, and nothing where it had ended", async () => {
+    const { origin, token } = await published({ sum: { description: "Adds.", recipe: "# Sum" } });
+    const ended = await openLegacy(origin, token);
+    await pass(origin, STREAM_MS);
+    await ended.ended();
+    await evictDurableObject(notifierOf(origin));
+    const silent = await openLegacy(origin, token);
+    await pass(origin, 10_000);
+    expect(silent.methods).toEqual([]);
+    // A deploy ends the object in the middle of the stream: what it had stored is there, and nothing was put away.
+    const stored = await runInDurableObject(notifierOf(origin), (_, { storage }) => [...storage.kv.list()]);
+    expect(stored).toHaveLength(1);
+    await silent.close();
+    await runInDurableObject(notifierOf(origin), (_, { storage }) => {
+      expect([...storage.kv.list()]).toEqual([]);
+      for (const [key, value] of stored) storage.kv.put(key, value);
+    });
+    await evictDurableObject(notifierOf(origin));
+    const again = await openLegacy(origin, token);
+    await again.received(2);
+    expect(again.methods).toEqual([TOOLS, RESOURCES]);
   });
 
   it("of a site's publish, rollback, suspension, return and end, after which nothing of it is served", async () => {

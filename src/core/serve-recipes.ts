@@ -1,5 +1,6 @@
 import type { Catalog } from "./catalog.ts";
 import type { UnverifiedRecipes } from "./discovery/release.ts";
+import type { Sha256Hex } from "./integrity.ts";
 import type { JsonObject } from "./json.ts";
 import type { ListedResource, ListedTool, ResourceContents, ToolResult } from "./mcp/provider.ts";
 import { GUIDE_TOOL, type PublicName } from "./skill.ts";
@@ -11,6 +12,8 @@ export interface ServedRecipe {
   readonly description: string;
   /** The publisher's text; before one that nobody declares a hash of, a line that says so. */
   readonly text: string;
+  /** Of the publisher's text. */
+  readonly sha256: Sha256Hex;
   readonly verified: boolean;
 }
 
@@ -26,8 +29,9 @@ const NAMES_LENGTH = 1_024;
 export function servedRecipes({ skills }: Catalog, unverified: UnverifiedRecipes): readonly ServedRecipe[] {
   return skills.flatMap(({ skill: { publicName, description, recipe } }) => {
     if (recipe === null || (!recipe.verified && unverified === "withhold")) return [];
-    const { verified } = recipe;
-    return { publicName, description, text: verified ? recipe.text : `${UNVERIFIED_LINE}\n\n${recipe.text}`, verified };
+    const { sha256, verified } = recipe;
+    const text = verified ? recipe.text : `${UNVERIFIED_LINE}\n\n${recipe.text}`;
+    return { publicName, description, text, sha256, verified };
   });
 }
 

@@ -9,3 +9,8 @@ export const STREAM_HEADERS: Readonly<Record<string, string>> = {
 export function messageEvent(json: string): string {
   return `event: message\ndata: ${json}\n\n`;
 }
+
+/** The same, after which the stream can be resumed. @param id what `Last-Event-ID` says then: one line. */
+export function resumableEvent(json: string, id: string): string {
+  return `id: ${id}\n${messageEvent(json)}`;
+}

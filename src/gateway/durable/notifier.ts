@@ -1,7 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { DAY_MS } from "../../core/durations.ts";
-import { LIST_KINDS } from "../../core/mcp/subscriptions.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { POLICY_FRESH_MS, POLICY_STALE_MS, type PolicyMoment } from "../auth/policy.ts";
 import { withDeadline } from "../deadline.ts";
@@ -9,7 +8,8 @@ import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
 import { describeFailure } from "../log.ts";
 import { ChangeStream, type Opening, type StreamEnd } from "../notifications/change-stream.ts";
-import { decisionsSoFar } from "../notifications/decision-sequence.ts";
+import { lastDecision } from "../notifications/decision-sequence.ts";
+import { isSame, knownOfEither, type ListsKnown, NOTHING_KNOWN } from "../notifications/lists-known.ts";
 import { clientOf, type ListsSeen, listsSeen } from "../notifications/lists-seen.ts";
 import { openRegistry } from "../registry/database.ts";
 import { NEXT_POLICY_VERSION } from "../registry/origins.ts";
@@ -32,8 +32,10 @@ const SETTLE_MS = POLICY_FRESH_MS + 250;
 const UNSETTLED_MS = 20_000;
 /** What a client sees is also looked at unasked this often: what told of a change may have been lost. */
 const LOOK_MS = 60_000;
-/** What the last stream of a client was told counts for its next one, where that comes within this time. */
+/** What a stream was told of last counts for the next ones of its client, where these come within this time. */
 const REMEMBERED_MS = 60_000;
+/** Streams of one client of which that is remembered, where each was told something else; after more, it is told of everything. */
+const MAX_DEPARTED = 8;
 /** A stream that gave way to a newer one comes back after this long at the earliest, and gives way to none before. */
 const DISPLACED_MS = 30_000;
 const WRITE_TIMEOUT_MS = 2_000;
@@ -44,6 +46,12 @@ const LISTENING = "listening ";
 /** No number of decisions. */
 const UNKNOWN = -1;
 
+/** A stream that ended: what it was told last. */
+interface Departed {
+  readonly seen: ListsKnown;
+  readonly at: number;
+}
+
 /**
  * One object an origin: holds the streams on which clients are told that its lists changed, and looks at what each client sees of it. Stored
  * is who listens, no more: a client whose stream broke off with the object may have missed a change, and is told that its lists changed.
@@ -52,8 +60,8 @@ const UNKNOWN = -1;
  */
 export class Notifier extends DurableObject<Env> {
   readonly #streams = new Set<ChangeStream>();
-  /** By client: what the last one of its streams that ended was told. */
-  readonly #departed = new Map<string, { readonly seen: ListsSeen | null; readonly at: number }>();
+  /** By client: what each of its streams that ended lately was told. */
+  readonly #departed = new Map<string, readonly Departed[]>();
   readonly #moment: PolicyMoment = { now: () => Date.now(), waitUntil: (work) => this.ctx.waitUntil(work) };
   /** Of the operators, as far as this object took notice. */
   #decisions = UNKNOWN;
@@ -71,7 +79,7 @@ export class Notifier extends DurableObject<Env> {
     if (interrupted.length === 0) return;
     const at = Date.now();
     for (const [key] of interrupted) {
-      this.#departed.set(key.slice(LISTENING.length), { seen: null, at });
+      this.#departed.set(key.slice(LISTENING.length), [{ seen: NOTHING_KNOWN, at }]);
       this.#attempt(() => ctx.storage.kv.delete(key));
     }
     this.#noteChange();
@@ -105,13 +113,11 @@ export class Notifier extends DurableObject<Env> {
     const { now, expiresAt } = await this.#admit(opening);
     const isSettled = this.#isSettled();
     this.#makeRoom(opening.clientId);
-    // A client that listens again may have missed what was told meanwhile.
-    const departed = this.#departedOf(opening.clientId);
     const openedAt = Date.now();
     const stream = new ChangeStream(opening, {
       openedAt,
       endsAt: Math.min(openedAt + STREAM_MS, expiresAt ?? Number.POSITIVE_INFINITY),
-      seen: departed === undefined ? (isSettled ? now : null) : departed.seen,
+      seen: opening.lastSeen ?? this.#seenBefore(opening.clientId, isSettled ? now : NOTHING_KNOWN),
       onEnd: (ended, reason) => this.#forget(ended, reason),
     });
     if (this.#streams.size === 0) {
@@ -167,10 +173,26 @@ export class Notifier extends DurableObject<Env> {
     oldest.end("displaced");
   }
 
-  #departedOf(clientId: string) {
+  /**
+   * What a client that does not say so has seen: what its streams were told that ended lately, since it may have missed what was told after them.
+   * Which of them comes back nobody knows, so that each counts for all that come: nothing is kept from any, and for {@link REMEMBERED_MS} what is
+   * new to one may be told to another that knows it.
+   *
+   * @param otherwise where no stream of it ended lately.
+   */
+  #seenBefore(clientId: string, otherwise: ListsKnown): ListsKnown {
+    const [first, ...others] = this.#departedOf(clientId);
+    return first === undefined ? otherwise : others.reduce((known, { seen }) => knownOfEither(known, seen), first.seen);
+  }
+
+  #departedOf(clientId: string): readonly Departed[] {
     const now = Date.now();
-    for (const [key, { at }] of this.#departed) if (Math.abs(now - at) > REMEMBERED_MS) this.#departed.delete(key);
-    return this.#departed.get(clientId);
+    for (const [key, before] of this.#departed) {
+      const lately = before.filter(({ at }) => Math.abs(now - at) <= REMEMBERED_MS);
+      if (lately.length === 0) this.#departed.delete(key);
+      else if (lately.length < before.length) this.#departed.set(key, lately);
+    }
+    return this.#departed.get(clientId) ?? [];
   }
 
   /** Has every isolate ask the hub anew, within the time that policy may be old. */
@@ -261,7 +283,7 @@ export class Notifier extends DurableObject<Env> {
    */
   async #followDecisions(): Promise<number> {
     const at = Date.now();
-    const decisions = await decisionsSoFar(this.env.DB);
+    const decisions = await lastDecision(this.env.DB);
     this.#decisionsReadAt = at;
     if (decisions === this.#decisions) return decisions;
     // Said first: a stream that is being opened with what was known before begins anew.
@@ -290,10 +312,10 @@ export class Notifier extends DurableObject<Env> {
     const { opening, openedAt, told, seen } = stream;
     const { origin, clientId, subscription } = opening;
     const now = Date.now();
-    const before = this.#departedOf(clientId);
-    const isSame = before === undefined || LIST_KINDS.every((kind) => before.seen?.[kind] === seen?.[kind]);
-    // Whichever of them comes back, nothing is kept from it.
-    this.#departed.set(clientId, { seen: isSame ? seen : null, at: now });
+    // Of streams that were told the same the last one is enough.
+    const others = this.#departedOf(clientId).filter((departed) => !isSame(departed.seen, seen));
+    const isMany = others.length >= MAX_DEPARTED;
+    this.#departed.set(clientId, isMany ? [{ seen: NOTHING_KNOWN, at: now }] : [...others, { seen, at: now }]);
     if (!this.#isListening(clientId)) this.#store(clientId, false);
     const era = subscription === null ? "legacy" : "modern";
     console.log(JSON.stringify({ event: "stream", origin, client: clientId, era, told, end, ms: now - openedAt }));

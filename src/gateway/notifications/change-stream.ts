@@ -1,4 +1,4 @@
-import { messageEvent } from "../../core/mcp/event-stream.ts";
+import { messageEvent, resumableEvent } from "../../core/mcp/event-stream.ts";
 import type { RequestId } from "../../core/mcp/framing.ts";
 import {
   acknowledgement,
@@ -8,6 +8,7 @@ import {
   subscriptionEnd,
 } from "../../core/mcp/subscriptions.ts";
 import { SERVER_INFO } from "../server-info.ts";
+import { eventIdOf, type ListsKnown } from "./lists-known.ts";
 import type { Listener, ListsSeen } from "./lists-seen.ts";
 
 /** Bytes that may wait for a slow reader; past them its stream ends. */
@@ -21,6 +22,8 @@ export interface Opening extends Listener {
   readonly clientId: string;
   /** `null`: the stream of a legacy client, which is told of everything. */
   readonly subscription: { readonly id: RequestId; readonly kinds: readonly ListKind[] } | null;
+  /** What a legacy client says that it was told last, by its `Last-Event-ID`; `null`: it says nothing of the kind. */
+  readonly lastSeen: ListsSeen | null;
 }
 
 /** Why a stream ended. */
@@ -30,8 +33,7 @@ interface Life {
   /** Epoch milliseconds. */
   readonly openedAt: number;
   readonly endsAt: number;
-  /** What its client has seen, as far as anybody knows; `null`: perhaps what was before a change. */
-  readonly seen: ListsSeen | null;
+  readonly seen: ListsKnown;
   onEnd(stream: ChangeStream, reason: StreamEnd): void;
 }
 
@@ -43,7 +45,7 @@ export class ChangeStream {
   readonly body: ReadableStream<Uint8Array>;
   /** How many changes were told. */
   told = 0;
-  #seen: ListsSeen | null;
+  #seen: ListsKnown;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   readonly #onEnd: Life["onEnd"];
 
@@ -68,7 +70,7 @@ export class ChangeStream {
   }
 
   /** What its client was last told of. */
-  get seen(): ListsSeen | null {
+  get seen(): ListsKnown {
     return this.#seen;
   }
 
@@ -95,10 +97,13 @@ export class ChangeStream {
     const { subscription } = this.opening;
     const before = this.#seen;
     if (isSettled) this.#seen = now;
-    for (const kind of subscription?.kinds ?? LIST_KINDS) {
-      if (before?.[kind] === now[kind]) continue;
+    const changed = (subscription?.kinds ?? LIST_KINDS).filter((kind) => before[kind] !== now[kind]);
+    for (const kind of changed) {
       this.told += 1;
-      this.#send(messageEvent(listChange(kind, subscription?.id ?? null)));
+      // Whoever was told of all of it says so when it listens again. Modern streams cannot be resumed.
+      const isKnown = subscription === null && isSettled && kind === changed.at(-1);
+      const change = listChange(kind, subscription?.id ?? null);
+      this.#send(isKnown ? resumableEvent(change, eventIdOf(now)) : messageEvent(change));
     }
   }
 

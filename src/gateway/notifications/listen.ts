@@ -6,6 +6,7 @@ import { GatewayError } from "../errors.ts";
 import type { GatewayContext } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import type { Opening } from "./change-stream.ts";
+import { readEventId } from "./lists-known.ts";
 import { openStream } from "./tell-notifier.ts";
 
 /** Opens the stream of a client at the origin of its request. @throws {GatewayError} as {@link openStream}. */
@@ -14,7 +15,9 @@ export function listen(
   subscription: Opening["subscription"],
 ): Promise<ReadableStream<Uint8Array>> {
   const { clientId } = c.get("client");
-  return openStream(c.env, { origin: c.get("origin"), tokenSha256: c.get("tokenSha256"), clientId, subscription });
+  const lastSeen = subscription === null ? readEventId(c.req.header("Last-Event-ID")) : null;
+  const listener = { origin: c.get("origin"), tokenSha256: c.get("tokenSha256") };
+  return openStream(c.env, { ...listener, clientId, subscription, lastSeen });
 }
 
 /** Answers a legacy client's GET with the stream on which it is told of changed lists (MCP 2025-06-18, 2025-11-25 basic/transports). */

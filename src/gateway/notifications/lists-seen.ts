@@ -6,6 +6,7 @@ import type { Provider } from "../../core/mcp/provider.ts";
 import type { ListKind } from "../../core/mcp/subscriptions.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
 import { createProvider } from "../../core/serve.ts";
+import { servedRecipes } from "../../core/serve-recipes.ts";
 import { skillsOf } from "../agent-skills.ts";
 import { type OriginPolicy, type PolicyMoment, policyOf } from "../auth/policy.ts";
 import { type Env, readSettings } from "../env.ts";
@@ -17,7 +18,7 @@ import { sandboxFor } from "../sandbox.ts";
 import { SERVER_INFO } from "../server-info.ts";
 import { policyFor, underRules } from "../trust/served-policy.ts";
 
-/** What a client sees of an origin, each list by its SHA-256. */
+/** What a client sees of an origin, each list by its SHA-256; that of resources covers what they say. */
 export type ListsSeen = Readonly<Record<ListKind, Sha256Hex>>;
 
 /** Which token of which client, at which origin. */
@@ -44,19 +45,26 @@ export async function clientOf(env: Env, { origin, tokenSha256 }: Listener, mome
 export async function listsSeen(env: Env, listener: Listener, moment: PolicyMoment): Promise<ListsSeen | null> {
   const access = await clientOf(env, listener, moment);
   if (access === null) return null;
-  const provider = await providerFor(env, listener.origin, access.granted, moment);
-  if (provider === null) return { tools: await hashOf([]), resources: await hashOf([[], []]) };
+  const offered = await offeredTo(env, listener.origin, access.granted, moment);
+  if (offered === null) return { tools: await hashOf([]), resources: await hashOf([[], [], []]) };
+  const { recipes, provider } = offered;
   const { tools, resources, skills } = provider;
-  return { tools: await hashOf(tools), resources: await hashOf([resources, skills?.entries ?? []]) };
+  return { tools: await hashOf(tools), resources: await hashOf([resources, recipes, skills?.entries ?? []]) };
+}
+
+interface Offered {
+  readonly provider: Provider;
+  /** Of each recipe. */
+  readonly recipes: readonly Sha256Hex[];
 }
 
 /** `null`: the origin offers nothing. */
-async function providerFor(
+async function offeredTo(
   env: Env,
   origin: CanonicalOrigin,
   originPolicy: OriginPolicy,
   { waitUntil }: PolicyMoment,
-): Promise<Provider | null> {
+): Promise<Offered | null> {
   const answer = readSettings(env);
   if (!answer.ok) throw new GatewayError("bad_setting");
   const { settings } = answer;
@@ -82,7 +90,8 @@ async function providerFor(
   // No file is read here.
   const hold = async () => null;
   const skills = await skillsOf(env, { settings, origin, originPolicy, release, catalog, requestId, hold, waitUntil });
-  return skills === null ? provider : withAgentSkills(provider, skills);
+  const recipes = servedRecipes(catalog, settings.unverifiedRecipes).map(({ sha256 }) => sha256);
+  return { provider: skills === null ? provider : withAgentSkills(provider, skills), recipes };
 }
 
 function hashOf(list: readonly unknown[]): Promise<Sha256Hex> {

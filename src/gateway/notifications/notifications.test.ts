@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { eq } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
+import type { drizzle } from "drizzle-orm/d1";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   addClient,
@@ -16,8 +16,19 @@ import {
 import { call, freshDatabase } from "../admin/fixture.ts";
 import { MAX_STREAMS, STREAM_MS } from "../durable/notifier.ts";
 import { aSkill, newSite, publish, upload } from "../publishing/fixture.ts";
-import { auditLog, clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
-import { ask, fakeClock, get, listen, notifierOf, openLegacy, openModern, pass, published } from "./stream-fixture.ts";
+import { clientOrigins, clients, clientTokens, origins } from "../registry/schema.ts";
+import {
+  ask,
+  decide,
+  fakeClock,
+  get,
+  listen,
+  notifierOf,
+  openLegacy,
+  openModern,
+  pass,
+  published,
+} from "./stream-fixture.ts";
 
 beforeAll(migrate);
 beforeEach(fakeClock);
@@ -27,20 +38,12 @@ const TOOLS = "notifications/tools/list_changed";
 const RESOURCES = "notifications/resources/list_changed";
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
+const BOTH = { toolsListChanged: true, resourcesListChanged: true };
+/** Of lists that nobody has. */
+const EVENT_ID = `${"0".repeat(64)}.${"0".repeat(64)}`;
+
 const one = { sum: { description: "Adds." } };
 const other = { sum: { description: "Adds two numbers." } };
-
-let rows = 1_000;
-
-/** What an operator decides, with the row that the audit log gets for it. */
-async function decide(change: (db: ReturnType<typeof drizzle>) => Promise<unknown>): Promise<void> {
-  const db = drizzle(env.DB);
-  await change(db);
-  rows += 1;
-  const hash = `${rows}`;
-  const row = { seq: rows, at: 0, actor: "x", action: "x", subject: "x", detail: "{}", requestId: "x", hash };
-  await db.insert(auditLog).values({ ...row, prevHash: `before ${hash}` });
-}
 
 describe("a client is told", () => {
   it("[skills-R30] that tools changed, and that both lists did, each and no other, in either era", async () => {
@@ -87,6 +90,49 @@ describe("a client is told", () => {
     const second = await openModern(origin, token, { toolsListChanged: true });
     await second.received(2);
     expect(second.methods).toEqual([ACKNOWLEDGED, TOOLS]);
+  });
+
+  it("that listens again with the id of its last event, of what changed after it, and of nothing that it knows", async () => {
+    const { origin, token, change } = await published({ sum: { description: "Adds.", recipe: "# Sum" } });
+    const told = await openLegacy(origin, token);
+    await change(one);
+    await told.received(2);
+    const id = told.lastEventId;
+    await told.close();
+    // Two that were told less, which alone would have both lists told anew.
+    for (const stale of [await openLegacy(origin, token, EVENT_ID), await openLegacy(origin, token)])
+      await stale.close();
+    const silent = await openLegacy(origin, token, id);
+    await pass(origin, 10_000);
+    expect(silent.methods).toEqual([]);
+    await silent.close();
+    await change(other);
+    const again = await openLegacy(origin, token, id);
+    await again.received(1);
+    await pass(origin, 10_000);
+    expect(again.methods).toEqual([TOOLS]);
+  });
+
+  it("of a change in each of its sessions that missed it, and of it no more a minute later, however often its streams end", async () => {
+    const { origin, token, change } = await published(one);
+    const away = [await openModern(origin, token, BOTH), await openModern(origin, token, BOTH)];
+    for (const stream of away) await stream.close();
+    await change(other);
+    for (const _ of away) {
+      const back = await openModern(origin, token, BOTH);
+      await back.received(2);
+      expect(back.methods).toEqual([ACKNOWLEDGED, TOOLS]);
+      await back.close();
+    }
+    for (let flaps = 0; flaps < 4; flaps++) {
+      await pass(origin, 20_000);
+      const back = await openModern(origin, token, BOTH);
+      await pass(origin, 1_000);
+      // Never of the list that is as it was.
+      expect([ACKNOWLEDGED, TOOLS]).toEqual(expect.arrayContaining(back.methods));
+      if (flaps === 3) expect(back.methods).toEqual([ACKNOWLEDGED]);
+      await back.close();
+    }
   });
 
   it("of what operators decide: that its origin serves attested skills alone, and that one of its tools is hidden", async () => {

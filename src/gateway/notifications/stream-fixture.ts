@@ -1,8 +1,10 @@
 import { runInDurableObject } from "cloudflare:test";
+import { drizzle } from "drizzle-orm/d1";
 import { expect, vi } from "vitest";
 import { addClient, addOrigin, env, mcp, rpc, send } from "../../../test/workerd/gateway-fixture.ts";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { CanonicalOrigin } from "../../core/origin.ts";
+import { auditLog } from "../registry/schema.ts";
 import { refreshHub } from "../releases/hub-client.ts";
 
 // Shared by the tests of notifications: streams through the whole Worker, whose clock they move.
@@ -44,6 +46,7 @@ export interface Message {
 export class TestStream {
   readonly messages: Message[] = [];
   comments = 0;
+  lastEventId: string | null = null;
   isOver = false;
   readonly #origin: string;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -87,7 +90,8 @@ export class TestStream {
       const events = text.split("\n\n");
       text = events.pop() ?? "";
       for (const event of events) {
-        const data = event.split("\n").find((line) => line.startsWith("data: "));
+        const [id, data] = ["id: ", "data: "].map((field) => event.split("\n").find((line) => line.startsWith(field)));
+        this.lastEventId = id?.slice("id: ".length) ?? this.lastEventId;
         if (data === undefined) this.comments += 1;
         else this.messages.push(JSON.parse(data.slice("data: ".length)));
       }
@@ -108,9 +112,24 @@ async function streamOf(origin: string, response: Response): Promise<TestStream>
   return new TestStream(origin, response.body);
 }
 
-/** The stream that a legacy client opens. */
-export async function openLegacy(origin: string, token: string): Promise<TestStream> {
-  return streamOf(origin, await get(origin, token));
+let rows = 1_000;
+
+/** What an operator decides, with the row that the audit log gets for it. */
+export async function decide(
+  change: (db: ReturnType<typeof drizzle>) => Promise<unknown>,
+  action = "client.tools",
+): Promise<void> {
+  const db = drizzle(env.DB);
+  await change(db);
+  rows += 1;
+  const hash = `${rows}`;
+  const row = { seq: rows, at: 0, actor: "x", action, subject: "x", detail: "{}", requestId: "x", hash };
+  await db.insert(auditLog).values({ ...row, prevHash: `before ${hash}` });
+}
+
+/** The stream that a legacy client opens. @param after the id of the event that it was sent last. */
+export async function openLegacy(origin: string, token: string, after: string | null = null): Promise<TestStream> {
+  return streamOf(origin, await get(origin, token, after === null ? {} : { "Last-Event-ID": after }));
 }
 
 const MODERN = "2026-07-28";

@@ -17,53 +17,66 @@ export const GENESIS_HASH = "0".repeat(64);
 const MAX_ATTEMPTS = 40;
 const MAX_BACKOFF_MS = 250;
 
-/** Each is a word or several with dots between; none is the beginning of another up to a dot. */
-export const AUDIT_ACTIONS = [
-  "origin.create",
-  "origin.update",
-  "origin.probe",
-  "origin.activate",
-  "origin.suspend",
-  "origin.revoke",
-  "skill.approve",
-  "skill.reject",
-  "skill.forget",
-  "reviewer.create",
-  "reviewer.retire",
-  "reviewer.revoke",
-  "attestation.create",
-  "attestation.omit",
-  "revocation.create",
-  "revocation.lift",
-  "trust_root.replace",
-  "trust_root.reset",
-  "import",
-  "client.create",
-  "client.update",
-  "client.tools",
-  "client.limits",
-  "client.suspend",
-  "client.resume",
-  "client.token.create",
-  "client.token.inspect",
-  "client.token.revoke",
-  "operator.create",
-  "operator.update",
-  "operator.token.create",
-  "operator.token.revoke",
-  "session.create",
-  "session.end",
-  "bootstrap.retire",
-  "site.create",
-  "site.update",
-  "site.publish",
-  "site.rollback",
-  "site.delete",
-  "agent_skill.digest_mismatch",
-  "agent_skill.quarantine",
-  "agent_skill.repair",
-] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+/**
+ * By action: whether it may change what a client sees of an origin, or end its access. A site's own actions do not count here: what they change
+ * is told to the origin that the site is published under, and to no other.
+ *
+ * Each name is a word or several with dots between; none is the beginning of another up to a dot.
+ */
+const CONCERNS_CLIENTS = {
+  "origin.create": false,
+  "origin.update": true,
+  "origin.probe": false,
+  "origin.activate": true,
+  "origin.suspend": true,
+  "origin.revoke": true,
+  "skill.approve": true,
+  "skill.reject": true,
+  "skill.forget": true,
+  "reviewer.create": true,
+  "reviewer.retire": true,
+  "reviewer.revoke": true,
+  "attestation.create": true,
+  "attestation.omit": true,
+  "revocation.create": true,
+  "revocation.lift": true,
+  "trust_root.replace": true,
+  "trust_root.reset": true,
+  import: true,
+  "client.create": false,
+  "client.update": true,
+  "client.tools": true,
+  "client.limits": false,
+  "client.suspend": true,
+  "client.resume": true,
+  "client.token.create": false,
+  "client.token.inspect": false,
+  "client.token.revoke": true,
+  "operator.create": false,
+  // An inspection token ends with its operator.
+  "operator.update": true,
+  "operator.token.create": false,
+  "operator.token.revoke": true,
+  "session.create": false,
+  "session.end": true,
+  "bootstrap.retire": true,
+  "site.create": false,
+  "site.update": false,
+  "site.publish": false,
+  "site.rollback": false,
+  "site.delete": false,
+  "agent_skill.digest_mismatch": false,
+  "agent_skill.quarantine": true,
+  "agent_skill.repair": true,
+} as const satisfies Record<string, boolean>;
+
+export type AuditAction = keyof typeof CONCERNS_CLIENTS;
+export const AUDIT_ACTIONS = Object.keys(CONCERNS_CLIENTS) as readonly AuditAction[];
+
+/** Whether an action may change what a client sees of an origin, or end its access. One that is not known may. */
+export function concernsClients(action: string): boolean {
+  return !Object.hasOwn(CONCERNS_CLIENTS, action) || CONCERNS_CLIENTS[action as AuditAction];
+}
 
 /** What a mutation writes about itself. `detail` never holds a token, a secret or an argument value. */
 export interface AuditEntry {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { mkdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { DEV_FOLDER, ROOT } from "./stack/paths.ts";
 
 /** One step of `npm test`. A suite also leaves a report to count from. */
@@ -15,6 +15,7 @@ interface Counts {
   passed: number;
   failed: number;
   skipped: number;
+  readonly failures: string[];
 }
 
 const REPORTS = join(DEV_FOLDER, "reports");
@@ -85,15 +86,49 @@ function outputs(isLive: boolean): ("inherit" | "pipe")[] {
   return isLive ? ["inherit", "inherit"] : ["pipe", "pipe"];
 }
 
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
 /** Adds what vitest's JSON report says; a suite that left none did not run. */
 async function addReport(path: string, counts: Counts): Promise<void> {
   const report = await readFile(path, "utf8").then(
-    (text) => JSON.parse(text) as Record<string, number>,
+    (text) => JSON.parse(text) as Report,
     () => undefined,
   );
-  counts.passed += report?.numPassedTests ?? 0;
-  counts.failed += report?.numFailedTests ?? 0;
-  counts.skipped += (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0);
+  if (report === undefined) return;
+  counts.passed += report.numPassedTests;
+  counts.failed += report.numFailedTests;
+  counts.skipped += report.numPendingTests + report.numTodoTests;
+  counts.failures.push(...failuresOf(report));
+}
+
+/** Each on a line: where, which, and how its message begins. A file may fail without a test of it. */
+function failuresOf({ testResults }: Report): readonly string[] {
+  return testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const file = relative(ROOT, name);
+    const failed = assertionResults
+      .filter((test) => test.status === "failed")
+      .map(({ fullName, failureMessages }) => `${file} > ${fullName}: ${firstLine(failureMessages.join("\n"))}`);
+    return status === "failed" && failed.length === 0 ? [`${file}: ${firstLine(message)}`] : failed;
+  });
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n", 1)[0] ?? "";
 }
 
 /** Runs the stages in order up to the first that fails; answers that one. Only one lane at a time can write as it goes. */
@@ -139,9 +174,10 @@ async function main(names: readonly string[]): Promise<number> {
     return 2;
   }
   await mkdir(REPORTS, { recursive: true });
-  const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+  const counts: Counts = { passed: 0, failed: 0, skipped: 0, failures: [] };
   const failed = await runGroups(names.length === 0 ? NAMES : names, counts);
   console.log(failed === undefined ? "\nEverything passed." : `\nFailed: ${failed.title} (${failed.name}).`);
+  for (const failure of counts.failures) console.log(`  ${failure}`);
   console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   return failed === undefined ? 0 : 1;
 }

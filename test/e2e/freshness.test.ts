@@ -368,6 +368,8 @@ describe("official clients of a site", () => {
     running.push(...clients);
     const streams = () => gateways.log.filter((line) => isStreamAt(origin, line));
     while (streams().length < clients.length) await wait(50);
+    // Else a modern client could have fallen back to the stream of its legacy era.
+    expect(streams().filter(({ text }) => text.includes('"method":"subscriptions/listen"'))).toHaveLength(1);
     await publishSite(site.id, ["one", "two"]);
     const all = ["one", "two", "get_skill_guide"];
     expect(await Promise.all(clients.map(({ told }) => told))).toEqual([all, all, all]);

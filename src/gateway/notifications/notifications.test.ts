@@ -39,8 +39,6 @@ const RESOURCES = "notifications/resources/list_changed";
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
 const BOTH = { toolsListChanged: true, resourcesListChanged: true };
-/** Of lists that nobody has. */
-const EVENT_ID = `${"0".repeat(64)}.${"0".repeat(64)}`;
 
 const one = { sum: { description: "Adds." } };
 const other = { sum: { description: "Adds two numbers." } };
@@ -94,18 +92,23 @@ describe("a client is told", () => {
 
   it("that listens again with the id of its last event, of what changed after it, and of nothing that it knows", async () => {
     const { origin, token, change } = await published({ sum: { description: "Adds.", recipe: "# Sum" } });
-    const told = await openLegacy(origin, token);
+    const [stale, told] = [await openLegacy(origin, token), await openLegacy(origin, token)];
+    await stale.close();
     await change(one);
     await told.received(2);
     const id = told.lastEventId;
     await told.close();
-    // Two that were told less, which alone would have both lists told anew.
-    for (const stale of [await openLegacy(origin, token, EVENT_ID), await openLegacy(origin, token)])
-      await stale.close();
     const silent = await openLegacy(origin, token, id);
     await pass(origin, 10_000);
     expect(silent.methods).toEqual([]);
     await silent.close();
+    // One that does not say which it was may be the one that missed it; so may one that says nonsense.
+    for (const after of [null, "1", `${id}0`]) {
+      const unknown = await openLegacy(origin, token, after);
+      await unknown.received(2);
+      expect(unknown.methods).toEqual([TOOLS, RESOURCES]);
+      await unknown.close();
+    }
     await change(other);
     const again = await openLegacy(origin, token, id);
     await again.received(1);

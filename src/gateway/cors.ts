@@ -1,6 +1,7 @@
 import { completeAnswer } from "./answer-headers.ts";
 import type { Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
+import { urlOf } from "./request-url.ts";
 import type { Step } from "./steps.ts";
 
 const REQUEST_HEADERS = [
@@ -41,7 +42,7 @@ export const browserOrigins: Step = (c) => {
   answerHeaders.push(["Vary", "Origin, Access-Control-Request-Headers"]);
   const origin = c.req.header("Origin");
   if (origin === undefined) return undefined;
-  if (!mayCall(origin, new URL(c.req.url), c.get("settings"))) throw new GatewayError("browser_origin");
+  if (!mayCall(origin, urlOf(c.req), c.get("settings"))) throw new GatewayError("browser_origin");
   answerHeaders.push(["Access-Control-Allow-Origin", origin]);
   if (c.req.method === "OPTIONS" && c.req.header("Access-Control-Request-Method") !== undefined) {
     const requested = c.req.header("Access-Control-Request-Headers") ?? "";

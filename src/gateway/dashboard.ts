@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { GatewayError } from "./errors.ts";
 import type { GatewayContext } from "./request-context.ts";
+import { urlOf } from "./request-url.ts";
 
 /** Where the console's files are, at the addresses under which they are served. */
 const PAGE = "/admin/index.html";
@@ -22,7 +23,7 @@ export const DASHBOARD_POLICY = [
 
 /** The operators' console: its files, and its page at every other address under `/admin/`, which are screens of it. */
 export async function dashboard(c: Context<GatewayContext>): Promise<Response> {
-  const { pathname, origin } = new URL(c.req.url);
+  const { pathname, origin } = urlOf(c.req);
   if (pathname === "/admin") return c.redirect("/admin/", 308);
   const isFile = FILES.test(pathname);
   if (!isFile && /^\/admin\/(?:api|assets)(?:\/|$)/.test(pathname)) throw new GatewayError("not_found");

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { conditions } from "./dashboard.ts";
 import { GatewayError } from "./errors.ts";
 import type { GatewayContext, GatewayMiddleware } from "./request-context.ts";
+import { urlOf } from "./request-url.ts";
 
 const PAGE = "/demo/index.html";
 const FILES = /^\/demo\/assets\/[\w.-]+$/;
@@ -26,13 +27,13 @@ export const DEMO_POLICY = [
 
 /** The demo exists nowhere near the operators' session: where that has a host of its own, the demo is not on it. */
 export const notOnAdminHost: GatewayMiddleware = async (c, next) => {
-  if (new URL(c.req.url).host === c.get("settings").adminHost) throw new GatewayError("not_found");
+  if (urlOf(c.req).host === c.get("settings").adminHost) throw new GatewayError("not_found");
   await next();
 };
 
 /** The demo page and its files. */
 export async function demo(c: Context<GatewayContext>): Promise<Response> {
-  const { pathname, origin, search } = new URL(c.req.url);
+  const { pathname, origin, search } = urlOf(c.req);
   if (pathname === "/demo") return c.redirect(`/demo/${search}`, 308);
   const isFile = FILES.test(pathname);
   if (!isFile && pathname !== "/demo/") throw new GatewayError("not_found");

@@ -2,6 +2,7 @@ import { type CanonicalOrigin, OriginError, type OriginRules, parseOrigin, parse
 import type { Settings } from "./env.ts";
 import { GatewayError } from "./errors.ts";
 import { LruCache } from "./lru.ts";
+import { urlOf } from "./request-url.ts";
 
 /** Which origin a URL names, for the URLs of this isolate's callers; what they name never changes under the same settings. */
 const known = new WeakMap<Settings, LruCache<string, CanonicalOrigin>>();
@@ -18,7 +19,7 @@ export function originOfRequest(url: string, settings: Settings): CanonicalOrigi
   known.set(settings, origins);
   let origin = origins.get(url);
   if (origin === undefined) {
-    const parsed = new URL(url);
+    const parsed = urlOf({ url });
     origin = requestedOrigin(parsed, originRules(settings, parsed));
     if (url.length <= MAX_KNOWN_CHARS) origins.set(url, origin);
   }

@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { AdminClient } from "../../src/dev/stack/admin-client.ts";
 import { onboardOrigin } from "../../src/dev/stack/onboarding.ts";
@@ -226,3 +227,41 @@ describe("a live stream of an operator", () => {
     expect(text).not.toContain("displaced");
   });
 });
+
+describe("a request whose Host header is no host", () => {
+  // Of these an URL cannot be made: the first looks like an IPv4 address and is none.
+  it.each(["gate.127.0.0.1", "a.1.2.3.4.5", "1.2.3.999"])("is refused as such at every address: %s", async (host) => {
+    const paths = [
+      "/",
+      "/mcp/127.0.0.1:1",
+      "/s/x/llms.txt",
+      "/admin/",
+      "/admin/api/v1/origins?limit=1",
+      "/metrics",
+      "/demo/",
+    ];
+    for (const path of paths) {
+      const isCall = path.startsWith("/mcp");
+      const { status, body } = await answerTo(
+        path,
+        { Host: host, Origin: "http://a.example" },
+        isCall ? "POST" : "GET",
+      );
+      expect([path, status, JSON.stringify(body)]).toEqual([path, 400, expect.stringContaining("bad_header")]);
+    }
+  });
+});
+
+async function answerTo(path: string, headers: Record<string, string>, method: string) {
+  const own = { Authorization: `Bearer ${stack.clientToken}`, ...headers };
+  return new Promise<{ status: number | undefined; body: unknown }>((resolve, reject) => {
+    const ask = request({ host: "127.0.0.1", port: stack.port, path, method, headers: own }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      response.on("end", () => resolve({ status: response.statusCode, body: JSON.parse(text) }));
+    });
+    ask.on("error", reject).end();
+  });
+}

@@ -3,6 +3,7 @@ import type { JSONParsed } from "hono/utils/types";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { Acting } from "../registry/database.ts";
 import { findAnswer, keepAnswer } from "../registry/idempotency.ts";
+import { urlOf } from "../request-url.ts";
 import { type AdminContext, actingNow } from "./environment.ts";
 import { Problem } from "./problem.ts";
 
@@ -157,7 +158,7 @@ function keptBody({ requestSha256, body, subject }: Earlier, asked: string): obj
 }
 
 async function requestHash(c: AdminContext): Promise<string> {
-  const { pathname, search } = new URL(c.req.url);
+  const { pathname, search } = urlOf(c.req);
   const text = `${c.req.method} ${pathname}${search}\n${await c.req.text()}`;
   return sha256Hex(new TextEncoder().encode(text));
 }

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { sha256Hex } from "../../core/integrity.ts";
 import { decodeCursor, encodeCursor, type Page, type PageRequest } from "../registry/page.ts";
+import { urlOf } from "../request-url.ts";
 import type { AdminContext } from "./environment.ts";
 import { Problem } from "./problem.ts";
 
@@ -74,7 +75,7 @@ export async function cursorOfList(
   { req }: { readonly req: { readonly url: string } },
   position: string,
 ): Promise<string> {
-  const { pathname, searchParams } = new URL(req.url);
+  const { pathname, searchParams } = urlOf(req);
   const filters = [...searchParams].filter(([name]) => name !== "cursor" && name !== "limit").sort();
   const list = await sha256Hex(new TextEncoder().encode(JSON.stringify([pathname, filters])));
   return `${position}.${list.slice(0, LIST_DIGITS)}`;

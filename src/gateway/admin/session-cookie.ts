@@ -1,6 +1,7 @@
 import { getCookie, setCookie } from "hono/cookie";
 import { sha256Hex } from "../../core/integrity.ts";
 import type { SessionHashes } from "../registry/sign-ins.ts";
+import { urlOf } from "../request-url.ts";
 import type { AdminContext } from "./environment.ts";
 
 const SECRET_BYTES = 32;
@@ -11,7 +12,7 @@ const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
  * without TLS, where browsers take no cookie of such a name, it has a plain one.
  */
 function cookieOf(c: AdminContext) {
-  const { protocol, hostname } = new URL(c.req.url);
+  const { protocol, hostname } = urlOf(c.req);
   const isSecure = !(protocol === "http:" && LOOPBACK.has(hostname));
   return {
     name: isSecure ? "__Host-skillgate-session" : "skillgate-session",

@@ -7,6 +7,7 @@ import { describeFailure } from "../log.ts";
 import { openRegistry } from "../registry/database.ts";
 import { isDatabaseDown } from "../registry/database-failure.ts";
 import { isUseDue, noteTokenUse } from "../registry/operator-tokens.ts";
+import { urlOf } from "../request-url.ts";
 import { type AccessVerifier, accessVerifier } from "./access-jwt.ts";
 import {
   attempt,
@@ -103,7 +104,7 @@ export function isSameOrigin(c: AdminContext): boolean | null {
   const site = c.req.header("Sec-Fetch-Site");
   if (site !== undefined) return site === "same-origin";
   const origin = c.req.header("Origin");
-  return origin === undefined ? null : origin === new URL(c.req.url).origin;
+  return origin === undefined ? null : origin === urlOf(c.req).origin;
 }
 
 export function throttledResponse(c: AdminContext, { wait }: Throttled): Response {

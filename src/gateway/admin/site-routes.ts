@@ -3,6 +3,7 @@ import { forgetSiteDirectory } from "../publishing/site-directory.ts";
 import { isCreatedKey } from "../registry/page.ts";
 import { listMismatches } from "../registry/site-blobs.ts";
 import { createSite, deleteSite, getSite, listSites, updateSite } from "../registry/sites.ts";
+import { urlOf } from "../request-url.ts";
 import type { AdminContext, AdminEnv } from "./environment.ts";
 import { changed, conditionally, created, one } from "./frame.ts";
 import { PageQuery, pageBody, pageOf, pageRequest } from "./paging.ts";
@@ -171,7 +172,7 @@ export function addSiteRoutes(app: OpenAPIHono<AdminEnv>): void {
 /** The gateway's own hosts have addresses of their own, and the operators' host shares a web origin with nothing else. */
 function refuseOwnHosts(c: AdminContext, hosts: readonly string[]): void {
   const { publicHosts, adminHost } = c.get("settings");
-  const own = new Set([...publicHosts, adminHost, new URL(c.req.url).host]);
+  const own = new Set([...publicHosts, adminHost, urlOf(c.req).host]);
   const index = hosts.findIndex((host) => own.has(host));
   if (index !== -1) throw badMember(`hosts.${index}`, "must not be a host of the gateway's own");
 }

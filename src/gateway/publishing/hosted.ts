@@ -6,6 +6,7 @@ import { policyOf } from "../auth/policy.ts";
 import { inBackground } from "../background.ts";
 import { GatewayError } from "../errors.ts";
 import { type GatewayContext, type GatewayMiddleware, moment } from "../request-context.ts";
+import { urlOf } from "../request-url.ts";
 import { answerSite, noSuchSite, type SiteAnswer } from "./answer-site.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { readSite, type SiteName } from "./read-site.ts";
@@ -14,7 +15,7 @@ import { SERVING_MAX_AGE_MS, siteDirectoryOf } from "./site-directory.ts";
 
 /** Answers every request that came to a site's own host, and leaves the others alone. */
 export const hostedByHost: GatewayMiddleware = async (c, next) => {
-  const { host, pathname, origin } = new URL(c.req.url);
+  const { host, pathname, origin } = urlOf(c.req);
   const { publicHosts, adminHost } = c.get("settings");
   if (host === adminHost || publicHosts.includes(host)) return next();
   const directory = await siteDirectoryOf(c.env, SERVING_MAX_AGE_MS, Date.now());
@@ -24,7 +25,7 @@ export const hostedByHost: GatewayMiddleware = async (c, next) => {
 
 /** Answers `/s/<site>/…`, but never on the operators' host. */
 export const hostedByPath: GatewayMiddleware = async (c) => {
-  const url = new URL(c.req.url);
+  const url = urlOf(c.req);
   const address = url.host === c.get("settings").adminHost ? null : readSiteAddress(url);
   if (address === null) throw new GatewayError("not_found");
   const { name, path, base } = address;

@@ -3,7 +3,7 @@ import type { Publication, PublicationSkill, SiteContent } from "../../core/agen
 import { type Sha256Hex, sha256Hex } from "../../core/integrity.ts";
 import { checkPublication } from "../publishing/publish.ts";
 import { writeSiteBytes } from "../publishing/site-bucket.ts";
-import { claimBlobs, noteBlob, storedSiteBytes } from "../registry/site-blobs.ts";
+import { claimBlobs, expectBlob, noteBlob, storedSiteBytes } from "../registry/site-blobs.ts";
 import {
   getSite,
   getVersion,
@@ -147,6 +147,7 @@ export function addSiteVersionRoutes(app: OpenAPIHono<AdminEnv>): void {
     if ((await storedSiteBytes(registry, id)) + bytes.length > MAX_SITE_BYTES) {
       throw new Problem("site_full", { detail: `A site has at most ${MAX_SITE_BYTES} bytes, kept versions included.` });
     }
+    await expectBlob(registry, id, sha256, bytes.length, Date.now());
     await writeSiteBytes(c.env, id, sha256, bytes);
     if (await noteBlob(registry, actingNow(c), id, sha256, bytes.length))
       tellSite(c, site, site.status === "suspended");

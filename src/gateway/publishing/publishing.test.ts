@@ -306,6 +306,38 @@ describe("bytes that were replaced", () => {
     expect((await call("POST", `/sites/${site.id}/blobs/missing`, { digests: [stray] })).body.missing).toEqual([stray]);
   });
 
+  it("that were written while nothing could note it cannot be published, and are removed like others", async () => {
+    const raw = bytesOf("half-way");
+    const sha256 = await sha256Hex(raw);
+    const key = `sites/${site.id}/${sha256}`;
+    const send = (bindings: Record<string, unknown> = { ...testEnv }) =>
+      call("POST", `/sites/${site.id}/blobs?sha256=${sha256}`, undefined, {
+        raw,
+        headers: { "Content-Type": "application/octet-stream" },
+        bindings,
+      });
+    // The bytes are stored, and what follows never comes.
+    const put = async (...object: Parameters<R2Bucket["put"]>) => {
+      await testEnv.SITES.put(...object);
+      throw new Error("The Worker ends.");
+    };
+    expect((await send({ ...testEnv, SITES: { put } })).status).toBe(500);
+    expect(await testEnv.SITES.head(key)).not.toBeNull();
+    const missing = async () =>
+      (await call("POST", `/sites/${site.id}/blobs/missing`, { digests: [sha256] })).body.missing;
+    expect(await missing()).toEqual([sha256]);
+    const entry = { ...(await aSkill(site, "deploy")), sha256 };
+    expect((await publish(site, { skills: [entry] })).body.errors).toMatchObject([{ reason: "unknown_digest" }]);
+    expect((await call("GET", `/sites/${site.id}/mismatches`)).body.items).toEqual([]);
+    await forgetOldSiteBytes(testEnv as Env, Date.now() + 8 * DAY_MS);
+    expect(await testEnv.SITES.head(key)).toBeNull();
+    expect((await send()).status).toBe(200);
+    expect(await missing()).toEqual([]);
+    // Bytes that are there stay what they are while they are sent again.
+    expect((await send({ ...testEnv, SITES: { put } })).status).toBe(500);
+    expect(await missing()).toEqual([]);
+  });
+
   it("go with their version when 20 others have come and its grace period is over", async () => {
     await publish(site, await version("one"));
     for (let count = 0; count < 20; count += 1) await publish(site, { title: `${count}` });

@@ -10,6 +10,26 @@ export const QUARANTINE_MISMATCHES = 3;
 /** Bytes that no version names are kept this long, so that a publication may take its time. */
 const UNNAMED_KEPT_MS = 7 * DAY_MS;
 
+/** Of bytes that may not be in the bucket yet. */
+const ON_THEIR_WAY = -1;
+
+/**
+ * Notes bytes before they are written to the bucket, so that none lies there of which nothing is known. They cannot be published until they
+ * are noted as stored ({@link noteBlob}); of those that never are nothing is left a week later.
+ */
+export async function expectBlob(
+  registry: Registry,
+  siteId: string,
+  sha256: string,
+  bytes: number,
+  now: number,
+): Promise<void> {
+  await registry
+    .insert(siteBlobs)
+    .values({ siteId, sha256, bytes, storedAt: now, mismatches: ON_THEIR_WAY })
+    .onConflictDoNothing();
+}
+
 /**
  * Notes bytes that lie in the bucket now. Those that were found to be others are thereby repaired, and out of quarantine: that alone is a row
  * of the audit log.
@@ -29,7 +49,7 @@ export async function noteBlob(
       .select({ mismatches: siteBlobs.mismatches })
       .from(siteBlobs)
       .where(and(eq(siteBlobs.siteId, siteId), eq(siteBlobs.sha256, sha256)));
-    if (blob === undefined || blob.mismatches === 0) return { result: false };
+    if (blob === undefined || blob.mismatches <= 0) return { result: false };
     const { mismatches } = blob;
     return {
       result: true,

@@ -71,7 +71,7 @@ export const siteBlobs = sqliteTable(
     bytes: integer("bytes").notNull(),
     /** When they were uploaded, or a publication named them; what no version names is removed a week later. */
     storedAt: integer("stored_at").notNull(),
-    /** How often other bytes than these were found in their place; three are quarantine. Uploading them again sets it to 0. */
+    /** How often other bytes than these were found in their place; three are quarantine. Uploading them again sets it to 0. -1: on their way into the bucket. */
     mismatches: integer("mismatches").notNull().default(0),
   },
   (table) => [

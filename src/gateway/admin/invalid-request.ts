@@ -1,4 +1,5 @@
 import type { z } from "@hono/zod-openapi";
+import { type Issue, wordIssue } from "../../core/schema-issue.ts";
 import type { AdminContext } from "./environment.ts";
 import { type FieldError, problemResponse } from "./problem.ts";
 
@@ -22,44 +23,13 @@ export function invalidRequest(result: Checked, c: AdminContext): Response | und
   return problemResponse(c, "bad_request", { errors, ...(detail === undefined ? {} : { detail }) });
 }
 
-function toFieldError(issue: z.core.$ZodIssue): FieldError {
-  const path = issue.path.map(String);
-  if (issue.code === "unrecognized_keys") {
-    return { field: clip([...path, issue.keys[0] ?? ""].join(".")), message: "is not known here" };
-  }
-  return { field: clip(path.join(".")) || WHOLE, message: messageOf(issue) };
+function toFieldError(issue: Issue): FieldError {
+  const { field, message } = wordIssue(issue);
+  return { field: clip(field) || WHOLE, message };
 }
 
 /** In place of a path: all of what was given. */
 const WHOLE = "body";
-
-/** What zod says by itself, where a schema says nothing: it is worded like our own sentences. */
-const UNWORDED = /^(?:Invalid|Too (?:small|big))\b/;
-const ARTICLES: Readonly<Record<string, string>> = {
-  array: "a list",
-  object: "a JSON object",
-  record: "a JSON object",
-  int: "a whole number",
-  boolean: "true or false",
-};
-
-function messageOf(issue: z.core.$ZodIssue): string {
-  if (!UNWORDED.test(issue.message)) return issue.message;
-  switch (issue.code) {
-    case "invalid_type":
-      return `must be ${ARTICLES[issue.expected] ?? `a ${issue.expected}`}`;
-    case "invalid_value":
-      return `must be ${issue.values.map(String).join(" or ")}`;
-    case "invalid_format":
-      return issue.pattern === undefined ? `must be a ${issue.format}` : `must match ${issue.pattern}`;
-    case "too_big":
-      return `must be at most ${issue.maximum}`;
-    case "too_small":
-      return `must be at least ${issue.minimum}`;
-    default:
-      return "is not valid";
-  }
-}
 
 function sentence({ field, message }: FieldError): string {
   return `${field === WHOLE ? "The body" : field} ${message.replace(/\.$/, "")}.`;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { wordIssue } from "../../core/schema-issue.ts";
 import { CommandError } from "../command-error.ts";
 import type { SiteFiles } from "../serve/site-files.ts";
 
@@ -42,9 +43,8 @@ export async function readSettings(site: SiteFiles): Promise<PublicationSettings
   }
   const settings = SETTINGS.safeParse(given);
   if (settings.success) return settings.data;
-  const [issue] = settings.error.issues;
-  throw new CommandError(
-    "bad_file",
-    `The file ${SETTINGS_FILE} has a wrong ${issue?.path.join(".")}: ${issue?.message}.`,
-  );
+  const sentences = settings.error.issues
+    .map(wordIssue)
+    .map(({ field, message }) => `${field || "the file"} ${message}`);
+  throw new CommandError("bad_file", `In ${SETTINGS_FILE}, ${sentences.join("; ")}.`);
 }

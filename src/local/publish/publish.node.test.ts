@@ -101,6 +101,31 @@ it("packs a skill's folder, hides a skill and adds listings where its settings s
   expect(read.files.map(({ url }: { url: string }) => url)).not.toContain("/skills/deploy/references/a.md");
 });
 
+it("publishes nothing for everybody that lies in the folder of a hidden skill, and says so", async () => {
+  await write("skillgate-site.json", '{"skills":{"deploy":{"visibility":"authenticated"}}}');
+  await write("skills/deploy/deep/er/b.txt", "b");
+  await write("skills/deployed.txt", "c");
+  const { read, stderr } = await publication();
+  const urls = read.files.map(({ url }: { url: string }) => url);
+  expect(urls.filter((url: string) => url.startsWith("/skills/"))).toEqual(["/skills/deployed.txt"]);
+  for (const path of ["references/a.md", "deep/er/b.txt"]) {
+    expect(stderr).toContain(`The file skills/deploy/${path} is not published`);
+  }
+  // What a listing hides and llms.txt does not is shown.
+  const skill = { name: "x", description: "X.", file: "skills/deploy/SKILL.md", visibility: "authenticated" };
+  const settings = (skills: object) => JSON.stringify({ skills, listings: [{ name: "team", skills: [skill] }] });
+  await write("skillgate-site.json", settings({}));
+  expect(JSON.stringify((await publication()).read.files)).toContain("/skills/deploy/references/a.md");
+  await write("llms.txt", LLMS.replace("- [deploy]", "[deploy]"));
+  expect(JSON.stringify((await publication()).read.files)).not.toContain("/skills/deploy/references/a.md");
+});
+
+it("hides nothing by a name that llms.txt does not list, and takes it for a mistake", async () => {
+  await write("skillgate-site.json", '{"skills":{"deplyo":{"visibility":"authenticated"}}}');
+  const { code, stderr } = await run(["publish", folder, "--dry-run"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("skills.deplyo is about no skill that llms.txt lists")]);
+});
+
 it("writes an archive anew in its canonical form where its settings say so", async () => {
   const zip = buildZip([{ name: "SKILL.md", body: "# Deploy" }, { name: "d/" }, { name: "d/a.md", body: "a" }]);
   await write("llms.txt", "# X\n\n## Skills\n\n- [deploy](skills/deploy.zip): Deploys.\n");
@@ -133,7 +158,15 @@ it("says what is missing", async () => {
     "no_token",
   );
   await write("skillgate-site.json", '{"skills":{"deploy":{"hook":"x"}}}');
-  expect((await run(["publish", folder, "--dry-run"])).stderr).toContain("bad_file");
+  const wrong = await run(["publish", folder, "--dry-run"]);
+  expect(wrong.stderr).toContain("bad_file: In skillgate-site.json, skills.deploy.hook is not known here.");
+  await write(
+    "skillgate-site.json",
+    '{"skills":{"deploy":{"visibility":"x"}},"listings":[{"name":"a","skills":["b"]}]}',
+  );
+  expect((await run(["publish", folder, "--dry-run"])).stderr).toContain(
+    "skills.deploy.visibility must be public or authenticated; listings.0.skills.0 must be a JSON object.",
+  );
   await rm(join(folder, "llms.txt"));
   await rm(join(folder, "skillgate-site.json"));
   expect((await run(["publish", folder, "--dry-run"])).stderr).toContain("llms.txt is not there");

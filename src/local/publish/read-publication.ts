@@ -57,6 +57,8 @@ class Reading {
   /** Files that are published as something. */
   readonly #used = new Set(["llms.txt", SETTINGS_FILE, ".well-known/agent-skills/index.json"]);
   readonly #names = new Set<string>();
+  /** With a `SKILL.md`, by their paths: whether everybody is shown the skill. */
+  readonly #skillFolders = new Map<string, boolean>();
 
   constructor(site: SiteFiles, settings: PublicationSettings) {
     this.#site = site;
@@ -71,6 +73,11 @@ class Reading {
       ...parsed.skills.map(({ recipeUrl, ...line }) => ({ ...line, link: recipeUrl })),
       ...parsed.prose.map(({ url, ...line }) => ({ ...line, scope: null, version: null, link: url, tool: null })),
     ];
+    for (const name of Object.keys(this.#settings.skills)) {
+      if (lines.some((line) => line.name === name)) continue;
+      // Passed over, a skill that is meant to be hidden would be a file like any other.
+      throw new CommandError("bad_file", `In ${SETTINGS_FILE}, skills.${name} is about no skill that llms.txt lists.`);
+    }
     const skills: JsonObject[] = [];
     for (const line of lines) {
       const skill = await this.#skill(line);
@@ -85,6 +92,7 @@ class Reading {
     for (const { name, skills: listed } of this.#settings.listings) {
       const entries: Json[] = [];
       for (const { file, ...entry } of listed) {
+        this.#noteFolder(file, entry.visibility);
         entries.push({ ...entry, type: typeOf(file), ...(await this.#stored(file)) } as JsonObject);
       }
       listings.push({ name, skills: entries });
@@ -110,6 +118,7 @@ class Reading {
         ? await this.#packed(line, limits)
         : await this.#stored(this.#locate(link));
     const script = tool === null ? null : { ...(await this.#stored(this.#locate(tool))), name };
+    if (!isElsewhere) this.#noteFolder(this.#locate(link), visibility);
     return {
       name: this.#manifestName(line),
       type: pack ? "archive" : typeOf(link),
@@ -171,9 +180,31 @@ class Reading {
     for (const path of await this.#list("")) {
       const isOwn = path.startsWith(".well-known/agent-skills/") && `/${path}` !== ATTESTATIONS_PATH;
       if (this.#used.has(path) || isOwn || fileMediaType(path) === OCTETS) continue;
+      if (this.#isHidden(path)) {
+        this.#notes.push(
+          `The file ${path} is not published: it lies in the folder of a skill for authenticated callers, and files are for everybody. "pack" publishes it with its skill.`,
+        );
+        continue;
+      }
       files.push(await this.#stored(path));
     }
     return files;
+  }
+
+  /** A folder of which one entry is shown to everybody hides nothing. */
+  #noteFolder(file: string, visibility: "public" | "authenticated" | undefined): void {
+    if (basename(file) !== "SKILL.md") return;
+    const folder = dirname(file);
+    this.#skillFolders.set(folder, visibility !== "authenticated" || this.#skillFolders.get(folder) === true);
+  }
+
+  /** Whether a file lies beside or below a `SKILL.md` that not everybody is shown. The site's own folder is no skill's. */
+  #isHidden(path: string): boolean {
+    for (let folder = dirname(path); folder !== "."; folder = dirname(folder)) {
+      const isShown = this.#skillFolders.get(folder);
+      if (isShown !== undefined) return !isShown;
+    }
+    return false;
   }
 
   async #stored(path: string): Promise<JsonObject> {

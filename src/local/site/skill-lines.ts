@@ -131,9 +131,10 @@ async function unlistedSkills(
     const toolPath = recipe === null ? null : await findTool(draft, recipePath, name);
     const tool = toolPath === null ? null : await draft.read(toolPath);
     if (recipe === null || toolPath === null || tool === null) {
-      const lacks = recipe === null ? RECIPE : "tool.js";
       draft.notes.push(
-        `The folder ${FOLDER}/${name} is not listed in llms.txt, and has no ${lacks} by which it would be.`,
+        recipe === null
+          ? `The folder ${FOLDER}/${name} is not listed in llms.txt, and has no ${RECIPE} by which it would be.`
+          : `The folder ${FOLDER}/${name} is not listed in llms.txt, and has no tool.js by which it would be. A skill without a tool is listed by a line of your own: "- [${name}](${recipePath}): what it is for".`,
       );
       continue;
     }

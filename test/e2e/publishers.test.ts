@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AdminClient } from "../../src/dev/stack/admin-client.ts";
@@ -211,11 +212,12 @@ describe("hostile", () => {
 });
 
 describe("a site that the gateway hosts", () => {
-  const publish = (...args: string[]) =>
-    run(["publish", "publishers/demo/public", "--gateway", stack.url, "--site", "demo", ...args], {
+  const publishFolder = (folder: string, ...args: string[]) =>
+    run(["publish", folder, "--gateway", stack.url, "--site", "demo", ...args], {
       cwd: ROOT,
       env: { SKILLGATE_ADMIN_TOKEN: stack.adminToken },
     });
+  const publish = (...args: string[]) => publishFolder("publishers/demo/public", ...args);
 
   it("is published from a folder, goes on where it was, and is a publisher like any other", async () => {
     expect((await publish()).stderr).toContain("unknown_site");
@@ -235,6 +237,19 @@ describe("a site that the gateway hosts", () => {
     expect(probe.rejected).toEqual([]);
     expect(await listed(base)).toEqual(await listed(stack.origins.demo));
     expect((await call(base, "sum_numbers", { a: 40, b: 2 })).structuredContent).toEqual({ result: 42 });
+  });
+
+  it("names the file that is too large for it, and has published nothing", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "skillgate-large-"));
+    try {
+      await writeFile(join(folder, "llms.txt"), "# Large\n");
+      await writeFile(join(folder, "large.txt"), "x".repeat(5_242_881));
+      const { code, stderr } = await publishFolder(folder, "--create");
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/large\.txt was not taken: .*5242880 bytes/)]);
+      expect(stderr).not.toContain("Published");
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
 

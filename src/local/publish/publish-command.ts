@@ -5,7 +5,7 @@ import { CommandError } from "../command-error.ts";
 import { GatewayApi, TOKEN_VARIABLE } from "../gateway-api.ts";
 import { openSite } from "../serve/site-files.ts";
 import { printable, type Terminal } from "../terminal.ts";
-import { type FolderPublication, readPublication } from "./read-publication.ts";
+import { type FolderPublication, readPublication, type SiteFile } from "./read-publication.ts";
 
 /** Tries of one upload; what was uploaded before is not sent again. */
 const UPLOAD_TRIES = 3;
@@ -65,8 +65,8 @@ async function publish(
   const path = `/sites/${site.id}`;
   const { missing } = answered(MISSING, await gateway.post(`${path}/blobs/missing`, { digests: [...blobs.keys()] }));
   for (const sha256 of missing) {
-    const bytes = blobs.get(sha256);
-    if (bytes !== undefined) await upload(gateway, `${path}/blobs?sha256=${sha256}`, bytes);
+    const blob = blobs.get(sha256);
+    if (blob !== undefined) await upload(gateway, `${path}/blobs?sha256=${sha256}`, blob);
   }
   terminal.report(`Uploaded ${missing.length} of ${blobs.size} files; the others were there.`);
   const wanted = { ...publication, base: site.currentVersion, ...(note === undefined ? {} : { note }) };
@@ -85,14 +85,15 @@ async function findSite(gateway: GatewayApi, name: string, mayCreate: boolean): 
   throw new CommandError("unknown_site", `The gateway hosts no site ${name}; --create makes one.`);
 }
 
-async function upload(gateway: GatewayApi, path: string, bytes: Uint8Array): Promise<void> {
+async function upload(gateway: GatewayApi, address: string, { bytes, path }: SiteFile): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await gateway.upload(path, bytes);
+      await gateway.upload(address, bytes);
       return;
     } catch (error) {
-      const isTransient = error instanceof CommandError && error.code === "gateway_unreachable";
-      if (!isTransient || tries >= UPLOAD_TRIES) throw error;
+      if (!(error instanceof CommandError)) throw error;
+      if (error.code === "gateway_unreachable" && tries < UPLOAD_TRIES) continue;
+      throw new CommandError(error.code, `${printable(path)} was not taken: ${error.message}`);
     }
   }
 }

@@ -19,9 +19,16 @@ import { type PublicationSettings, readSettings, SETTINGS_FILE } from "./publica
 /** A folder as the gateway's admin API takes it: the publication names bytes by digest. */
 export interface FolderPublication {
   readonly publication: JsonObject;
-  readonly blobs: ReadonlyMap<string, Uint8Array>;
+  /** By digest. */
+  readonly blobs: ReadonlyMap<string, SiteFile>;
   /** What of the folder is not published, and why, a sentence each. */
   readonly notes: readonly string[];
+}
+
+export interface SiteFile {
+  readonly bytes: Uint8Array;
+  /** What they were read from. */
+  readonly path: string;
 }
 
 const ARCHIVE = /\.(?:zip|tar\.gz|tgz)$/i;
@@ -52,7 +59,7 @@ class Reading {
   readonly #site: SiteFiles;
   readonly #draft: SiteDraft;
   readonly #settings: PublicationSettings;
-  readonly #blobs = new Map<string, Uint8Array>();
+  readonly #blobs = new Map<string, SiteFile>();
   readonly #notes: string[] = [];
   /** Files that are published as something. */
   readonly #used = new Set(["llms.txt", SETTINGS_FILE, ".well-known/agent-skills/index.json"]);
@@ -147,7 +154,7 @@ class Reading {
       const bytes = ARCHIVE.test(path)
         ? await this.#repacked(path, limits)
         : await packArchive(await this.#folderOf(path, tool), archiveLimits(limits));
-      return { url: `/skills/${asName(name)}.tar.gz`, sha256: this.#keep(bytes) };
+      return { url: `/skills/${asName(name)}.tar.gz`, sha256: this.#keep(bytes, path) };
     } catch (error) {
       if (error instanceof ArchiveError)
         throw new CommandError("bad_file", `What ${path} belongs to cannot be packed: ${error.message}`);
@@ -210,12 +217,12 @@ class Reading {
   async #stored(path: string): Promise<JsonObject> {
     const bytes = await this.#required(path);
     this.#used.add(path);
-    return { url: `/${path.split("/").map(encodeURIComponent).join("/")}`, sha256: this.#keep(bytes) };
+    return { url: `/${path.split("/").map(encodeURIComponent).join("/")}`, sha256: this.#keep(bytes, path) };
   }
 
-  #keep(bytes: Uint8Array): string {
+  #keep(bytes: Uint8Array, path: string): string {
     const sha256 = createHash("sha256").update(bytes).digest("hex");
-    this.#blobs.set(sha256, bytes);
+    this.#blobs.set(sha256, { bytes, path });
     return sha256;
   }
 

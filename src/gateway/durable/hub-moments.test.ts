@@ -48,9 +48,9 @@ describe("an origin that fails while its hub follows a decision", () => {
       return found;
     });
     const reconsidering = reconsiderHub(env, origin);
-    await vi.waitFor(() => expect(PolicyCache.prototype.originNow).toHaveBeenCalledOnce());
+    await vi.waitFor(() => expect(PolicyCache.prototype.originNow).toHaveBeenCalledOnce(), 10_000);
     const first = ask();
-    await vi.waitFor(async () => expect(await fetches()).toBe(2));
+    await vi.waitFor(async () => expect(await fetches()).toBe(2), 10_000);
     open();
     expect(await first).toBe("stale");
     await reconsidering;

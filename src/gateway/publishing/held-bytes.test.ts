@@ -80,7 +80,7 @@ it("[budget:large-reads] gives its room away where its request was cancelled and
   const large = await held.take(90, "gone");
   now += 10_001;
   const other = held.take(20, "other");
-  await vi.waitFor(() => expect(large?.isWanted).toBe(true));
+  await vi.waitFor(() => expect(large?.isWanted).toBe(true), 10_000);
   now += 1_501;
   expect(await other).not.toBeNull();
   expect(held.bytes).toBe(20);

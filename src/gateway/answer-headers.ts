@@ -65,7 +65,8 @@ function bodyOf(c: Context<GatewayContext>, body: BodyInit | null): BodyInit | n
   const release = () => {
     for (const hold of held) hold.release();
   };
-  if (typeof body === "string") return slowBody(body, release);
+  const isWanted = () => held.some((hold) => hold.isWanted);
+  if (typeof body === "string") return slowBody(body, release, isWanted);
   release();
   return body;
 }

@@ -13,6 +13,7 @@ import { healthz, readyz } from "./health.ts";
 import {
   admitSkills,
   chooseOrigin,
+  confirmAccess,
   fetchRelease,
   limitCalls,
   limitGas,
@@ -71,6 +72,7 @@ export function createApp(): Hono<GatewayContext> {
       timed("policy", requireGrant),
       limitOrigin,
       timed("release", fetchRelease),
+      confirmAccess,
       admitSkills,
       timed("serve", serveMcp),
     ),

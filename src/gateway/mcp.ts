@@ -96,7 +96,7 @@ function askAhead(c: Context<GatewayContext>, { policyVersion, rules }: GrantRow
   if (c.get("finding") !== undefined || (rules?.limits ?? null) !== null) return;
   const found = findRelease(c, policyVersion);
   if (found instanceof Promise) found.catch(() => {});
-  c.set("finding", { found, policyVersion, askedAt: Date.now() });
+  c.set("finding", { found, policyVersion });
 }
 
 function findRelease(c: Context<GatewayContext>, policyVersion: number): Found | Promise<Found> {
@@ -129,32 +129,23 @@ function calledTool(message: Message | undefined): string | null {
   return typeof name === "string" ? name : null;
 }
 
-/** Gets the origin's release: from memory, or from its hub. What was decided while it waited for others counts. */
+/** Gets the origin's release: from memory, or from its hub. */
 export const fetchRelease: Step = (c) => {
   c.get("log").discovery = "miss";
   const { version } = c.get("originPolicy").decisions;
   const ahead = c.get("finding");
   // What was read after the row may be newer than the row.
-  if (ahead !== undefined && ahead.policyVersion >= version) return awaitRelease(c, ahead.found, ahead.askedAt);
+  if (ahead !== undefined && ahead.policyVersion >= version) return awaitRelease(c, ahead.found);
   const found = findRelease(c, version);
-  return found instanceof Promise ? awaitRelease(c, found, Date.now()) : keepRelease(c, found);
+  return found instanceof Promise ? awaitRelease(c, found) : keepRelease(c, found);
 };
 
-async function awaitRelease(
-  c: Context<GatewayContext>,
-  finding: Found | Promise<Found>,
-  askedAt: number,
-): Promise<undefined> {
+async function awaitRelease(c: Context<GatewayContext>, finding: Found | Promise<Found>): Promise<undefined> {
   try {
     keepRelease(c, await finding);
   } catch (error) {
     tellDiscovery(c);
     throw error;
-  }
-  // A discovery may take longer than policy may be old.
-  if (Date.now() !== askedAt) {
-    await confirmClient(c);
-    await findGrant(c);
   }
 }
 
@@ -166,6 +157,28 @@ function keepRelease(c: Context<GatewayContext>, { state, release }: Found): und
 
 function tellDiscovery(c: Context<GatewayContext>): void {
   c.get("answerHeaders").push(["X-Gw-Discovery", c.get("log").discovery ?? "miss"]);
+}
+
+/**
+ * What was decided while the request waited counts: a client takes as long as it likes with its body, and a discovery longer than policy may
+ * be old.
+ */
+export const confirmAccess: Step = (c) => {
+  const now = Date.now();
+  if (now === c.get("authenticatedAt")) return undefined;
+  const policy = policyOf(c.env.DB);
+  const client = policy.clientAtHand(c.get("tokenSha256"), now);
+  const granted =
+    client === undefined || client === null ? undefined : policy.grantAtHand(client, c.get("origin"), now);
+  if (client === undefined || client === null || granted === undefined) return askAccess(c);
+  c.set("client", client);
+  keepGrant(c, granted);
+  return undefined;
+};
+
+async function askAccess(c: Context<GatewayContext>): Promise<undefined> {
+  await confirmClient(c);
+  keepGrant(c, await policyOf(c.env.DB).grant(c.get("client"), c.get("origin"), moment(c)));
 }
 
 /** Admits what this client may use of the release: from here on nothing else of it exists. */

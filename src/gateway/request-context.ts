@@ -23,14 +23,14 @@ export interface RequestVariables {
   settings: Settings;
   /** Of the bearer token. */
   tokenSha256: string;
+  /** When the token was found to count, epoch milliseconds. */
+  authenticatedAt: number;
   client: ClientPolicy;
   message: Message;
   origin: CanonicalOrigin;
   originPolicy: OriginPolicy;
   /** The release, asked for with the decisions of this version before all of them were read. */
-  finding:
-    | { readonly found: Found | Promise<Found>; readonly policyVersion: number; readonly askedAt: number }
-    | undefined;
+  finding: { readonly found: Found | Promise<Found>; readonly policyVersion: number } | undefined;
   release: Release;
   catalog: Catalog;
   /** Headers for whatever answer the request gets in the end. */

@@ -1,6 +1,18 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
-import { addClient, addOrigin, callTool, env, mcp, migrate, result, rpc, seen, send } from "./gateway-fixture.ts";
+import {
+  addClient,
+  addOrigin,
+  become,
+  callTool,
+  env,
+  mcp,
+  migrate,
+  result,
+  rpc,
+  seen,
+  send,
+} from "./gateway-fixture.ts";
 
 beforeAll(migrate);
 
@@ -179,13 +191,12 @@ describe("policy", () => {
     ["an origin that was suspended", "UPDATE origins SET status = 'suspended' WHERE id = ?2", 403],
   ])("is asked again after a discovery: %s meanwhile is refused", async (_what, statement, status) => {
     const { token, id } = await addClient();
-    const { origin, host, id: originId } = await addOrigin("lazy");
+    const { origin, host, id: originId } = await addOrigin("waiting");
     const waiting = rpc(mcp(origin), "tools/list", { token });
-    for (let i = 0; i < 100 && (await seen(host, "/llms.txt")) === 0; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    while ((await seen(host, "/llms.txt")) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     await env.DB.prepare(`${statement} AND (?1 = ?1 OR ?2 = ?2)`).bind(id, originId).run();
     forgetPolicy();
+    await become(host, "good");
     expect((await waiting).status).toBe(status);
   });
 

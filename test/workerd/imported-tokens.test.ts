@@ -1,5 +1,5 @@
 import { drizzle } from "drizzle-orm/d1";
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { junkFailures, unknownFailures } from "../../src/gateway/auth/failures.ts";
 import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
 import { tokenSha256 } from "../../src/gateway/auth/token.ts";
@@ -7,6 +7,9 @@ import { clients, clientTokens } from "../../src/gateway/registry/schema.ts";
 import { env, migrate, rpc } from "./gateway-fixture.ts";
 
 beforeAll(migrate);
+afterEach(() => {
+  vi.useRealTimers();
+});
 beforeEach(async () => {
   junkFailures.clear();
   unknownFailures.clear();
@@ -49,6 +52,8 @@ describe("tokens that another gateway issued", () => {
   });
 
   it("open no door: 40 guesses read the database once for all, and are refused past the limit; the token still counts", async () => {
+    // Failures are counted by the minute, and must not come upon the next one.
+    vi.useFakeTimers({ toFake: ["Date"] });
     await moveIn("honest");
     const prepare = vi.spyOn(env.DB, "prepare");
     const guesses = await Promise.all(Array.from({ length: 40 }, (_, i) => status(`guess ${i}`)));

@@ -78,6 +78,8 @@ async function answer(url, kind, traceparent) {
   switch (url.pathname) {
     case "/llms.txt":
       if (kind === "lazy") await new Promise((resolve) => setTimeout(resolve, 300));
+      // Until a test makes it another kind.
+      while (kind === "waiting" && !modes.has(url.host)) await new Promise((resolve) => setTimeout(resolve, 5));
       if (kind === "prose") return new Response("# Only prose\n\n## Skills\n\n- [a](/a): a link\n");
       return new Response(await llmsTxt(tools, kind === "bad" ? () => "0".repeat(64) : sha256));
     default: {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { junkFailures, unknownFailures } from "../../src/gateway/auth/failures.ts";
 import { forgetPolicy } from "../../src/gateway/auth/policy.ts";
 import { createToken } from "../../src/gateway/auth/token.ts";
@@ -6,6 +6,13 @@ import { expectPlain, expectRpc } from "./expect-refusal.ts";
 import { addClient, addOrigin, env, mcp, migrate, rpc, send } from "./gateway-fixture.ts";
 
 beforeAll(migrate);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What is counted by minutes and seconds must not come upon the next one. */
+const stopClock = () => vi.useFakeTimers({ toFake: ["Date"] });
 
 describe("429", () => {
   it("[code:rate_limited] with the limit's headers", async () => {
@@ -51,6 +58,7 @@ describe("429", () => {
   });
 
   it("[code:rate_limited] an address that fails too often gets 429, a neighbour and a known token do not", async () => {
+    stopClock();
     junkFailures.clear();
     unknownFailures.clear();
     const { token } = await addClient();
@@ -76,6 +84,7 @@ describe("429", () => {
 
 describe("a flood of junk tokens", () => {
   it("shares lines of the log, and every refusal is counted and has its id", async () => {
+    stopClock();
     junkFailures.clear();
     const lines = vi.spyOn(console, "log").mockImplementation(() => {});
     const from = { "CF-Connecting-IP": "203.0.113.88" };
@@ -99,6 +108,7 @@ describe("guesses at once", () => {
   const bindings = { AUTH_FAILURES_PER_MINUTE: "5" };
 
   it("[code:rate_limited] reach the database no oftener than guesses one after the other", async () => {
+    stopClock();
     const prepare = vi.spyOn(env.DB, "prepare");
     const guesses = Array.from({ length: 40 }, () =>
       rpc("/mcp", "ping", { token: createToken(), headers: from, bindings }),

@@ -1,8 +1,15 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { adminFailures } from "../auth/failures.ts";
 import { ADMIN_TOKEN, call, freshDatabase, testEnv } from "./fixture.ts";
 
-beforeAll(freshDatabase);
+beforeAll(async () => {
+  await freshDatabase();
+  // Failures are counted by the minute, and must not come upon the next one.
+  vi.useFakeTimers({ toFake: ["Date"] });
+});
+afterAll(() => {
+  vi.useRealTimers();
+});
 beforeEach(() => adminFailures.clear());
 
 describe("sign-in", () => {

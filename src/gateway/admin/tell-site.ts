@@ -40,14 +40,26 @@ async function tellOrigins(c: AdminContext, { name, hosts }: SiteAddress, isTake
         ),
       );
     if (isTakenDown) await outdate(c, rows);
-    for (const { origin } of rows as { origin: CanonicalOrigin }[]) {
-      await (isTakenDown ? withdrawAtHub : refreshHub)(c.env, origin);
-      // Its skills change without a release of tools.
-      await tellNotifier(c.env, origin, false);
+    const tellings = (rows as { origin: CanonicalOrigin }[]).map(({ origin }) => tellOrigin(c, origin, isTakenDown));
+    for (const telling of await Promise.allSettled(tellings)) {
+      if (telling.status === "rejected") noteFailure(name, telling.reason);
     }
   } catch (error) {
-    console.warn(JSON.stringify({ event: "site_not_told", site: name, error: describeFailure(error) }));
+    noteFailure(name, error);
   }
+}
+
+async function tellOrigin(c: AdminContext, origin: CanonicalOrigin, isTakenDown: boolean): Promise<void> {
+  try {
+    await (isTakenDown ? withdrawAtHub : refreshHub)(c.env, origin);
+  } finally {
+    // Its skills change without a release of tools.
+    await tellNotifier(c.env, origin, false);
+  }
+}
+
+function noteFailure(site: string, error: unknown): void {
+  console.warn(JSON.stringify({ event: "site_not_told", site, error: describeFailure(error) }));
 }
 
 /** Has every isolate ask the hubs anew, within the time that policy may be old. */

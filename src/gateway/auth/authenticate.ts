@@ -35,6 +35,7 @@ async function identify(c: Context<GatewayContext>, header: string): Promise<und
 
 function admitClient(c: Context<GatewayContext>, client: ClientPolicy): undefined {
   c.set("client", client);
+  c.set("authenticatedAt", Date.now());
   c.get("log").client = client.clientId;
   c.get("answerHeaders").push(["X-Gw-Client", client.clientId]);
 }

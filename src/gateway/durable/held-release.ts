@@ -86,7 +86,7 @@ export class HeldRelease {
     }
   }
 
-  /** @param packed `null`: nothing is held any more. */
+  /** @param packed `null`: nothing is held any more. That is written down at once: what was withdrawn must not come back with the next object. */
   keep(packed: PackedRelease | null): void {
     if (packed === null) {
       this.#head = null;
@@ -103,6 +103,7 @@ export class HeldRelease {
         console.error(JSON.stringify({ event: "release_not_stored", error: String(error) }));
       }
     });
+    if (packed === null) this.#writes.now();
   }
 }
 

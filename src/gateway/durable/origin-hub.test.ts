@@ -35,7 +35,7 @@ async function addOriginName(kind: string): Promise<{ host: string; origin: Cano
 }
 
 async function settled(check: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 100 && !(await check()); i++) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let i = 0; i < 1_000 && !(await check()); i++) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 async function fetchedAt(ask: () => Promise<{ ok: boolean; fetchedAt?: number }>): Promise<number> {

@@ -221,7 +221,7 @@ export class OriginHub extends DurableObject<Env> {
     this.#warmth.rest();
     if (status === "revoked") {
       this.#ending.abort();
-      this.#keep(null);
+      this.#held.keep(null);
     }
     return true;
   }
@@ -233,13 +233,11 @@ export class OriginHub extends DurableObject<Env> {
   async #restore(origin: CanonicalOrigin): Promise<void> {
     const restored = await this.#trusted.restore(origin, Date.now() - SERVABLE_MS - 1);
     if (restored === null) return;
-    const failed = this.#failed;
     try {
-      this.#keep(await packRelease(restored.release, restored.policyVersion));
+      this.#held.keep(await packRelease(restored.release, restored.policyVersion));
     } catch (error) {
       console.error(JSON.stringify({ event: "release_not_restored", error: String(error) }));
     }
-    this.#failed = failed;
   }
 
   /** Takes what is held to these decisions, unless it follows them already. Never rejects. */
@@ -260,7 +258,6 @@ export class OriginHub extends DurableObject<Env> {
 
   /** Which versions are held follows from the approvals, also while the origin fails. Never rejects. */
   async #chooseAnew(origin: CanonicalOrigin): Promise<void> {
-    const failed = this.#failed;
     try {
       const deciding = this.#trusted.decide(origin);
       if (await this.#isOutOfService(deciding)) return;
@@ -273,9 +270,8 @@ export class OriginHub extends DurableObject<Env> {
       const packed = await packRelease(completed.release, completed.policyVersion);
       // What a discovery brought meanwhile is of another time.
       if (this.#held.head?.fetchedAt !== packed.fetchedAt) return;
-      this.#keep(packed);
+      this.#held.keep(packed);
       this.#writes.later(completed.writeDown);
-      this.#failed = failed;
     } catch (error) {
       console.error(JSON.stringify({ event: "release_not_reconsidered", error: String(error) }));
     }
@@ -327,7 +323,9 @@ export class OriginHub extends DurableObject<Env> {
       await this.#isOutOfService(deciding);
       if (signal.aborted) throw new DiscoveryError("discovery_failed", "cancelled", "The origin is revoked.");
       const before = this.#held.head?.version ?? null;
-      this.#keep(packed);
+      this.#held.keep(packed);
+      // No other release than one that was found makes up for a failure.
+      this.#failed = null;
       this.#writes.later(writeDown);
       if (this.#warmth.isWithdrawn || (before !== null && before !== packed.version)) this.#tellOfRelease(origin);
       this.#warmth.noteWithdrawal(false);
@@ -360,7 +358,7 @@ export class OriginHub extends DurableObject<Env> {
 
   #withdrawAll(origin: CanonicalOrigin, deciding: Deciding): void {
     if (this.#held.head !== null) this.#tellOfRelease(origin);
-    this.#keep(null);
+    this.#held.keep(null);
     this.#warmth.noteWithdrawal(true);
     this.#writes.later(() => this.ctx.waitUntil(this.#trusted.withdraw(deciding)));
   }
@@ -390,10 +388,5 @@ export class OriginHub extends DurableObject<Env> {
     if (this.#held.head === null) return;
     const at = Date.now() + ms;
     this.#writes.later(() => this.#warmth.arm(at));
-  }
-
-  #keep(packed: PackedRelease | null): void {
-    this.#held.keep(packed);
-    if (packed !== null) this.#failed = null;
   }
 }

@@ -1,9 +1,9 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Env } from "../env.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
-import type { Allowance, Verdict } from "./sliding-window.ts";
+import type { Allowance, CounterSnapshot, Verdict } from "./sliding-window.ts";
 
 type Stub = DurableObjectStub<RateLimiter>;
 
@@ -34,7 +34,9 @@ describe("RateLimiter", () => {
     const allowance = { rpm: 3, dailyQuota: 100 };
     await take(stub, allowance);
     await take(stub, allowance);
-    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    const written = () =>
+      runInDurableObject(stub, (_, { storage }) => storage.kv.get<CounterSnapshot>("counter")?.dayCount);
+    await vi.waitFor(async () => expect(await written()).toBe(2), 10_000);
     await evictDurableObject(stub);
     expect((await take(stub, allowance)).rate?.remaining).toBe(0);
     expect((await take(stub, allowance)).allowed).toBe(false);

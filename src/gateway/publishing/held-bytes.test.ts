@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { HeldBytes } from "./held-bytes.ts";
 import { slowBody } from "./slow-body.ts";
 
@@ -48,6 +48,51 @@ it("forgets after 90 s what a cancelled request never gave back", async () => {
   now += 90_001;
   expect(await held.take(100, "b")).not.toBeNull();
   expect(held.bytes).toBe(100);
+});
+
+it("[budget:large-reads] lets one that holds more than half give way after 10 s to who waits, and not while nobody does", async () => {
+  let now = 1_000_000;
+  const held = new HeldBytes(100, () => now);
+  const large = await held.take(90, "slow");
+  let ends = 0;
+  const body = slowBody(
+    "x".repeat(300_000),
+    () => {
+      ends++;
+      large?.release();
+    },
+    () => large?.isWanted ?? false,
+  ).getReader();
+  await body.read();
+  now += 10_000;
+  expect(await held.take(20, "other")).toBeNull();
+  expect(ends).toBe(0);
+  now += 1;
+  expect(large?.isWanted).toBe(false);
+  expect(await held.take(20, "other")).not.toBeNull();
+  expect([ends, held.bytes]).toEqual([1, 20]);
+  await expect(body.read()).rejects.toThrow("was not read within");
+});
+
+it("[budget:large-reads] gives its room away where its request was cancelled and does not hear of it", async () => {
+  let now = 1_000_000;
+  const held = new HeldBytes(100, () => now);
+  const large = await held.take(90, "gone");
+  now += 10_001;
+  const other = held.take(20, "other");
+  await vi.waitFor(() => expect(large?.isWanted).toBe(true), 10_000);
+  now += 1_501;
+  expect(await other).not.toBeNull();
+  expect(held.bytes).toBe(20);
+});
+
+it("leaves a hold of half or less its time, however many wait", async () => {
+  let now = 1_000_000;
+  const held = new HeldBytes(100, () => now);
+  const half = await held.take(50, "a");
+  now += 60_000;
+  expect(await held.take(60, "b")).toBeNull();
+  expect([half?.isWanted, held.bytes]).toEqual([false, 50]);
 });
 
 it("hands a text over whole, character by character, and says when it has left", async () => {

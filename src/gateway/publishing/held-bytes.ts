@@ -5,6 +5,11 @@ export const TURN_LIMIT_MS = 2_000;
 /** … and looks so often: by its own timer, since no request may wait for another one's promise. */
 const LOOK_MS = 20;
 
+/** One hold of more than half gives way to who waits for room once it is so old, milliseconds … */
+export const LARGE_LIMIT_MS = 10_000;
+/** … and one that does not within this time belongs to a request that was cancelled. */
+const GIVING_WAY_MS = 1_500;
+
 /** A hold that is so old belongs to a request that was cancelled and never gave it back. */
 const LOST_AFTER_MS = 90_000;
 
@@ -12,6 +17,8 @@ const LOST_AFTER_MS = 90_000;
 export interface Hold {
   /** Gives back all but so many. */
   keep(bytes: number): void;
+  /** Others wait for it, and it was held for long: its holder is to end. */
+  readonly isWanted: boolean;
   /** Gives back all; more than once does nothing. */
   release(): void;
 }
@@ -19,7 +26,7 @@ export interface Hold {
 /**
  * Bytes that requests hold at one time, together at most `capacity`. Whoever asks for more waits, and one holder has half of all at most, so
  * that a client that reads many large files at once, or takes its time with them, leaves room for others. A request that alone needs more
- * than there is gets it when nobody else holds any.
+ * than that gets it, and more than there is when nobody else holds any; but then it has less time.
  */
 export class HeldBytes {
   readonly #capacity: number;
@@ -49,19 +56,27 @@ export class HeldBytes {
     const now = this.#now();
     const own: Held[] = [];
     for (const held of this.#held) {
-      if (Math.abs(now - held.at) > LOST_AFTER_MS) this.#held.delete(held);
+      if (isLost(held, now)) this.#held.delete(held);
       else if (held.holder === holder) own.push(held);
     }
     if (this.#held.size === 0) return true;
-    return (own.length === 0 || sum(own) + bytes <= this.#capacity / 2) && this.bytes + bytes <= this.#capacity;
+    if (own.length > 0 && sum(own) + bytes > this.#capacity / 2) return false;
+    if (this.bytes + bytes <= this.#capacity) return true;
+    for (const held of this.#held) {
+      if (held.bytes > this.#capacity / 2 && Math.abs(now - held.at) > LARGE_LIMIT_MS) held.wantedAt ??= now;
+    }
+    return false;
   }
 
   #hold(bytes: number, holder: string): Hold {
-    const held: Held = { holder, bytes, at: this.#now() };
+    const held: Held = { holder, bytes, at: this.#now(), wantedAt: null };
     this.#held.add(held);
     return {
       keep: (left) => {
         held.bytes = Math.min(held.bytes, left);
+      },
+      get isWanted() {
+        return held.wantedAt !== null;
       },
       release: () => {
         this.#held.delete(held);
@@ -75,6 +90,12 @@ interface Held {
   bytes: number;
   /** Epoch milliseconds. */
   readonly at: number;
+  /** Since when others wait for it; `null`: nobody does, or it has not had its time. */
+  wantedAt: number | null;
+}
+
+function isLost({ at, wantedAt }: Held, now: number): boolean {
+  return Math.abs(now - at) > LOST_AFTER_MS || (wantedAt !== null && Math.abs(now - wantedAt) > GIVING_WAY_MS);
 }
 
 function sum(held: Iterable<Held>): number {

@@ -9,7 +9,7 @@ import {
   rpc,
 } from "../../../test/workerd/gateway-fixture.ts";
 import { parseOrigin } from "../../core/origin.ts";
-import { call, freshDatabase } from "../admin/fixture.ts";
+import { call, freshDatabase, testEnv } from "../admin/fixture.ts";
 import type { Env } from "../env.ts";
 import { originRules } from "../mcp-origin.ts";
 import { publisherFetch } from "../releases/publisher-fetch.ts";
@@ -24,8 +24,8 @@ const TOOL = `registerTool({
 beforeAll(freshDatabase);
 
 /** A site with a tool, its recipe, a file that it reads, and a skill for authenticated callers. */
-async function publishTool(): Promise<TestSite> {
-  const site = await newSite();
+async function publishTool(settings: object = {}): Promise<TestSite> {
+  const site = await newSite(settings);
   const tool = { url: "/tools/ask.js", sha256: await upload(site, TOOL), name: "ask_docs" };
   const skills = [
     await aSkill(site, "ask-docs", { tool, scope: "docs", version: "1.0.0" }),
@@ -80,6 +80,37 @@ describe("a hosted site is a publisher", () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+
+  it("at each of its addresses, of which nothing is served once it is suspended though the hub of another does not answer", async () => {
+    const hosts = [0, 1].map(() => `host-${crypto.randomUUID()}.example`);
+    const { id } = await publishTool({ hosts });
+    const { token } = await addClient();
+    const list = async (host: string) => {
+      const { error } = (await (await rpc(mcp(`https://${host}`), "tools/list", { token })).json()) as RpcAnswer;
+      return error?.data?.code ?? "tools";
+    };
+    for (const host of hosts) {
+      await addOrigin("x", "active", { origin: `https://${host}` });
+      expect(await list(host)).toBe("tools");
+    }
+    const asked: string[] = [];
+    const ORIGIN_HUB = {
+      idFromName: (name: string) => name,
+      get: (name: string) => ({
+        withdraw: async (origin: string) => {
+          asked.push(name);
+          if (asked.length === 1) throw new Error("It does not answer.");
+          const { ORIGIN_HUB: hubs } = testEnv as unknown as Env;
+          const stub = hubs.get(hubs.idFromName(name)) as unknown as { withdraw(of: string): Promise<void> };
+          return stub.withdraw(origin);
+        },
+      }),
+    };
+    const bindings = { ...testEnv, ORIGIN_HUB };
+    expect((await call("PATCH", `/sites/${id}`, { status: "suspended" }, { bindings })).status).toBe(200);
+    await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => list(new URL(asked[1] ?? "").host), { timeout: 10_000 }).toBe("no_skills");
   });
 
   it("and shows the world the files that a static publisher has", async () => {

@@ -2,6 +2,8 @@
 const SLICE_LENGTH = 64 * 1024;
 /** A reader that has not taken all by then is left, milliseconds. */
 export const READING_LIMIT_MS = 60_000;
+/** So often it is looked at whether others want what is held. */
+const LOOK_MS = 500;
 
 const encoder = new TextEncoder();
 
@@ -9,23 +11,30 @@ const encoder = new TextEncoder();
  * A body that is handed over as its reader takes it, in UTF-8.
  *
  * @param onEnd told once: when all was taken, or the reader went away or was left.
+ * @param isWanted whether others want what is held for it: then its reader is left earlier.
  */
-export function slowBody(text: string, onEnd: () => void): ReadableStream<Uint8Array> {
+export function slowBody(
+  text: string,
+  onEnd: () => void,
+  isWanted: () => boolean = () => false,
+): ReadableStream<Uint8Array> {
   let at = 0;
-  let timer: ReturnType<typeof setTimeout>;
+  let timer: ReturnType<typeof setInterval>;
   const end = () => {
-    clearTimeout(timer);
+    clearInterval(timer);
     at = text.length;
     onEnd();
   };
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        timer = setTimeout(() => {
-          if (at >= text.length) return;
+        let looks = 0;
+        timer = setInterval(() => {
+          looks += 1;
+          if (looks * LOOK_MS < READING_LIMIT_MS && !isWanted()) return;
           end();
-          controller.error(new Error(`The answer was not read within ${READING_LIMIT_MS / 1_000} s.`));
-        }, READING_LIMIT_MS);
+          controller.error(new Error(`The answer was not read within ${(looks * LOOK_MS) / 1_000} s.`));
+        }, LOOK_MS);
       },
       pull(controller) {
         const to = sliceEnd(text, at);

@@ -39,10 +39,11 @@ const sourceOf = ({ name, answer, handler = `"${answer}"` }: Published) =>
   `registerTool({ name: "${name}", description: "Says ${answer}.", handler: () => ${handler} });`;
 
 export function hashOf(skill: Published): Promise<Sha256Hex> {
-  return hash(sourceOf(skill));
+  return hashText(sourceOf(skill));
 }
 
-function hash(text: string): Promise<Sha256Hex> {
+/** Of a text in UTF-8. */
+export function hashText(text: string): Promise<Sha256Hex> {
   return sha256Hex(new TextEncoder().encode(text));
 }
 
@@ -113,7 +114,7 @@ async function publish(
     if (recipe !== undefined) files[`/recipes/${i}.md`] = recipe;
     const metadata = {
       ...(scope === null ? {} : { scope }),
-      ...(recipe === undefined ? {} : { sha256: await hash(recipe) }),
+      ...(recipe === undefined ? {} : { sha256: await hashText(recipe) }),
       tool,
       tool_sha256: declared ?? (await hashOf(skill)),
     };
@@ -123,7 +124,7 @@ async function publish(
     const path = `/memory/${scope}.json`;
     const snapshot = JSON.stringify([{ id: "one#0", metadata: { content } }]);
     files[path] = snapshot;
-    const fields = { scope, snapshot: path, snapshot_sha256: await hash(snapshot), format: "minimemory-okf-v1" };
+    const fields = { scope, snapshot: path, snapshot_sha256: await hashText(snapshot), format: "minimemory-okf-v1" };
     return `<!-- skills-memory: ${JSON.stringify(fields)} -->`;
   });
   files["/llms.txt"] =
@@ -136,7 +137,7 @@ export async function approve(originId: string, skill: Published, at = Date.now(
   const bytes = (text: string) => Buffer.from(new TextEncoder().encode(text));
   const { name, scope, recipe, answer } = skill;
   const toolSha256 = await hashOf(skill);
-  const recipeSha256 = recipe === undefined ? null : await hash(recipe);
+  const recipeSha256 = recipe === undefined ? null : await hashText(recipe);
   const definition = { name, description: `Says ${answer}.`, inputSchema: { type: "object" } };
   await registry
     .insert(skills)

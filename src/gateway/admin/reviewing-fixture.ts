@@ -13,7 +13,6 @@ import { call } from "./fixture.ts";
 export const ORIGIN = "https://publisher.example" as CanonicalOrigin;
 export const HASH = "a".repeat(64) as Sha256Hex;
 export const ADA = "human:ada";
-const TODAY = calendarDateOf(Date.now());
 
 export async function newKey() {
   const pair = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
@@ -23,7 +22,8 @@ export async function newKey() {
 export type Key = Awaited<ReturnType<typeof newKey>>;
 
 export async function signed({ privateKey }: Key, skill = "sum", attester = ADA): Promise<JsonObject> {
-  const claim = { origin: ORIGIN, skill, toolSha256: HASH, signedOn: TODAY, validUntil: addDays(TODAY, 90) };
+  const signedOn = calendarDateOf(Date.now());
+  const claim = { origin: ORIGIN, skill, toolSha256: HASH, signedOn, validUntil: addDays(signedOn, 90) };
   return attestationEntry(await signAttestation(claim, { attester, privateKey }, "Read it."));
 }
 

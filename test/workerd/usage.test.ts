@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { HOUR_MS } from "../../src/core/durations.ts";
 import { openLiveStream, publishLive } from "../../src/gateway/live/live-feed.ts";
 import { openRegistry } from "../../src/gateway/registry/database.ts";
@@ -16,6 +16,8 @@ beforeEach(async () => {
   await flushUsage(env);
   await env.DB.batch([env.DB.prepare("DELETE FROM usage_hourly"), env.DB.prepare("DELETE FROM usage_errors")]);
 });
+
+afterEach(() => void vi.useRealTimers());
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read whatever the answer holds.
 async function usage(query: string): Promise<any> {
@@ -38,6 +40,8 @@ const add = (rows: readonly ReturnType<typeof row>[], flush: string = crypto.ran
 
 describe("usage", () => {
   it("counts tool calls and refusals of known clients by client, origin, tool and hour, and nothing of what they said", async () => {
+    // All of it in one hour.
+    vi.useFakeTimers({ toFake: ["Date"] });
     const { origin, id: originId } = await addOrigin();
     const { id: clientId, token } = await addClient({ rpm: 5 });
     await callTool(mcp(origin), token, "sum_numbers", { a: 1, b: 41 });

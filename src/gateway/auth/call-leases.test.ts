@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Grant, RateLimiter, Unused } from "../durable/rate-limiter.ts";
 import { type Allowance, CallCounter, SLOT_MS } from "../durable/sliding-window.ts";
 import type { Env } from "../env.ts";
+import type { GatewayError } from "../errors.ts";
 import { CallLeases } from "./call-leases.ts";
 import { takeCall } from "./limit.ts";
 
@@ -170,6 +171,28 @@ it("[budget:rpm] a client's calls through its Durable Object are let through exa
   await runInDurableObject(stub, (object: RateLimiter) => {
     expect(object.take({ rpm: 101, dailyQuota: null })).toMatchObject({ allowed: true, rate: { remaining: 0 } });
   });
+});
+
+it("a call waits for no question that was answered, with a refusal or not at all", async () => {
+  // However long it waited, the question would be as young.
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const bindings = env as unknown as Env;
+  const client = { clientId: `refused-${crypto.randomUUID()}`, rpm: 5, dailyQuota: null, grantAll: true };
+  const outcomes: string[] = [];
+  const take = async (env: Env) => {
+    try {
+      await takeCall(env, client, () => {});
+      outcomes.push("ok");
+    } catch (error) {
+      outcomes.push((error as GatewayError).code);
+    }
+  };
+  for (let index = 0; index < 9; index++) await take(bindings);
+  const lease = () => Promise.reject(new Error("down"));
+  const broken = { ...bindings, RATE_LIMITER: { idFromName: () => "id", get: () => ({ lease }) } } as unknown as Env;
+  for (let index = 0; index < 3; index++) await take(broken);
+  const count = (code: string) => outcomes.filter((outcome) => outcome === code).length;
+  expect([count("ok"), count("rate_limited"), count("limiter_unavailable")]).toEqual([5, 4, 3]);
 });
 
 it("one of many calls at once asks for all of them, also where its question fails", async () => {

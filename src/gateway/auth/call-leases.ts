@@ -70,6 +70,12 @@ export class CallLeases {
     return lease?.isAsking === true && Math.abs(now - lease.askedAt) < ASKING_MS;
   }
 
+  /** The question that was asked then is answered, whatever with. */
+  answered(key: string, askedAt: number): void {
+    const lease = this.#leases.get(key);
+    if (lease?.askedAt === askedAt) lease.isAsking = false;
+  }
+
   /** Keeps what the limiter granted beyond the call in question; `askedAt` is when it was asked. */
   keep(key: string, { extra, slot, validMs, verdict }: Grant, askedAt: number): void {
     const known = this.#leases.get(key);
@@ -86,7 +92,6 @@ export class CallLeases {
     };
     if (lease.slot !== slot) this.#retire(lease);
     lease.made += 1;
-    lease.isAsking = false;
     lease.slot = slot;
     // By the isolate's own clock, and from before the question: never longer than the limiter meant.
     lease.until = lease.calls > 0 ? Math.min(lease.until, askedAt + validMs) : askedAt + validMs;

@@ -100,7 +100,8 @@ async function askForCall(
   }
   const askedAt = Date.now();
   const { wanted, unused } = leases.ask(key, askedAt);
-  const grant = await askLimiter(env, `${clientId}${scope.id}`, { rpm, dailyQuota }, wanted, unused);
+  const asking = askLimiter(env, `${clientId}${scope.id}`, { rpm, dailyQuota }, wanted, unused);
+  const grant = await asking.finally(() => leases.answered(key, askedAt));
   const { verdict } = grant;
   if (verdict.allowed) leases.keep(key, grant, askedAt);
   if (verdict.rate !== null) report({ ...verdict.rate, remaining: verdict.rate.remaining + grant.extra });

@@ -101,29 +101,59 @@ it("packs a skill's folder, hides a skill and adds listings where its settings s
   expect(read.files.map(({ url }: { url: string }) => url)).not.toContain("/skills/deploy/references/a.md");
 });
 
-it("publishes nothing for everybody that lies in the folder of a hidden skill, and says so", async () => {
-  await write("skillgate-site.json", '{"skills":{"deploy":{"visibility":"authenticated"}}}');
-  await write("skills/deploy/deep/er/b.txt", "b");
-  await write("skills/deployed.txt", "c");
-  const { read, stderr } = await publication();
-  const urls = read.files.map(({ url }: { url: string }) => url);
-  expect(urls.filter((url: string) => url.startsWith("/skills/"))).toEqual(["/skills/deployed.txt"]);
-  for (const path of ["references/a.md", "deep/er/b.txt"]) {
-    expect(stderr).toContain(`The file skills/deploy/${path} is not published`);
+it("refuses settings of a skill that is not published, which a misspelt name would leave public", async () => {
+  for (const name of ["deplyo", "ask-docs", "about"]) {
+    await write("skillgate-site.json", JSON.stringify({ skills: { [name]: { visibility: "authenticated" } } }));
+    const { code, stderr } = await run(["publish", folder, "--dry-run"]);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`In skillgate-site.json, skills.${name} is about no skill`),
+    });
   }
-  // What a listing hides and llms.txt does not is shown.
-  const skill = { name: "x", description: "X.", file: "skills/deploy/SKILL.md", visibility: "authenticated" };
-  const settings = (skills: object) => JSON.stringify({ skills, listings: [{ name: "team", skills: [skill] }] });
-  await write("skillgate-site.json", settings({}));
-  expect(JSON.stringify((await publication()).read.files)).toContain("/skills/deploy/references/a.md");
-  await write("llms.txt", LLMS.replace("- [deploy]", "[deploy]"));
-  expect(JSON.stringify((await publication()).read.files)).not.toContain("/skills/deploy/references/a.md");
 });
 
-it("hides nothing by a name that llms.txt does not list, and takes it for a mistake", async () => {
-  await write("skillgate-site.json", '{"skills":{"deplyo":{"visibility":"authenticated"}}}');
-  const { code, stderr } = await run(["publish", folder, "--dry-run"]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining("skills.deplyo is about no skill that llms.txt lists")]);
+it("hides the files beside a hidden skill, however deep, and no others", async () => {
+  await write("skillgate-site.json", JSON.stringify({ skills: { deploy: { visibility: "authenticated" } } }));
+  await write("skills/deploy/notes.txt", "n");
+  await write("skills/ask/references/b.md", "b");
+  const visibilities = async () => {
+    const { read } = await publication();
+    return Object.fromEntries(
+      read.files.map((file: Record<string, string>) => [file.url, file.visibility ?? "public"]),
+    );
+  };
+  expect(await visibilities()).toEqual({
+    "/.well-known/agent-skills/attestations.json": "public",
+    "/data/facts.json": "public",
+    "/skills/ask/references/b.md": "public",
+    "/skills/deploy/notes.txt": "authenticated",
+    "/skills/deploy/references/a.md": "authenticated",
+  });
+  await write("SKILL.md", "# All");
+  await write("llms.txt", `${LLMS}- [all](SKILL.md): All.\n`);
+  await write("skillgate-site.json", JSON.stringify({ skills: { all: { visibility: "authenticated" } } }));
+  expect(await visibilities()).toMatchObject({
+    "/.well-known/agent-skills/attestations.json": "public",
+    "/data/facts.json": "authenticated",
+    "/skills/ask/references/b.md": "public",
+    "/skills/deploy/references/a.md": "public",
+  });
+  // Also where a listing hides it, whoever is shown the skill elsewhere.
+  const skill = { name: "x", description: "X.", file: "skills/deploy/SKILL.md", visibility: "authenticated" };
+  await write("skillgate-site.json", JSON.stringify({ listings: [{ name: "team", skills: [skill] }] }));
+  expect(await visibilities()).toMatchObject({ "/skills/deploy/references/a.md": "authenticated" });
+  expect((await publication()).stderr).toContain(
+    "as the skill in whose folder they lie: skills/deploy/notes.txt, skills/deploy/references/a.md.",
+  );
+});
+
+it("names the files that it leaves out for their type", async () => {
+  await write("skills/deploy/scripts/run.py", "1");
+  expect((await publication()).stderr).toMatch(
+    /Not published.*about\.html, skills\/deploy\/scripts\/run\.py\..*"pack"/,
+  );
+  await write("skillgate-site.json", JSON.stringify({ skills: { deploy: { pack: true } } }));
+  expect((await publication()).stderr).not.toContain("run.py");
 });
 
 it("writes an archive anew in its canonical form where its settings say so", async () => {

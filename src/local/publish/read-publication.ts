@@ -34,6 +34,8 @@ export interface SiteFile {
 const ARCHIVE = /\.(?:zip|tar\.gz|tgz)$/i;
 const NOWHERE = "https://site.example" as CanonicalOrigin;
 const OCTETS = "application/octet-stream";
+/** How many files a note names. */
+const NAMED_FILES = 5;
 
 /**
  * Reads a site's folder: its skills from `llms.txt`, with their scripts and recipes, its memories, and every other file that a program may
@@ -64,7 +66,7 @@ class Reading {
   /** Files that are published as something. */
   readonly #used = new Set(["llms.txt", SETTINGS_FILE, ".well-known/agent-skills/index.json"]);
   readonly #names = new Set<string>();
-  /** With a `SKILL.md`, by their paths: whether everybody is shown the skill. */
+  /** With a `SKILL.md`, `""` the site's own, and whether a skill of that file is hidden. */
   readonly #skillFolders = new Map<string, boolean>();
 
   constructor(site: SiteFiles, settings: PublicationSettings) {
@@ -80,16 +82,15 @@ class Reading {
       ...parsed.skills.map(({ recipeUrl, ...line }) => ({ ...line, link: recipeUrl })),
       ...parsed.prose.map(({ url, ...line }) => ({ ...line, scope: null, version: null, link: url, tool: null })),
     ];
-    for (const name of Object.keys(this.#settings.skills)) {
-      if (lines.some((line) => line.name === name)) continue;
-      // Passed over, a skill that is meant to be hidden would be a file like any other.
-      throw new CommandError("bad_file", `In ${SETTINGS_FILE}, skills.${name} is about no skill that llms.txt lists.`);
-    }
     const skills: JsonObject[] = [];
+    const published = new Set<string>();
     for (const line of lines) {
       const skill = await this.#skill(line);
-      if (skill !== null) skills.push(skill);
+      if (skill === null) continue;
+      skills.push(skill);
+      published.add(line.name);
     }
+    this.#refuseUnknown(published);
     const memories: JsonObject[] = [];
     for (const { snapshot, scope, supported } of parsed.memories) {
       if (supported)
@@ -107,6 +108,13 @@ class Reading {
     const { title, description } = readHead(text, basename(this.#site.folder));
     const publication = { title, description, skills, listings, memories, files: await this.#otherFiles() };
     return { publication, blobs: this.#blobs, notes: this.#notes };
+  }
+
+  /** A setting that meets no skill may be a misspelt one, and the skill that it was to hide would be public. */
+  #refuseUnknown(published: ReadonlySet<string>): void {
+    const unknown = Object.keys(this.#settings.skills).find((name) => !published.has(name));
+    if (unknown === undefined) return;
+    throw new CommandError("bad_file", `In ${SETTINGS_FILE}, skills.${unknown} is about no skill that llms.txt lists.`);
   }
 
   async #skill(line: Line): Promise<JsonObject | null> {
@@ -181,37 +189,46 @@ class Reading {
     return repackArchive(readArchive(bytes, limits, zlibInflater), limits);
   }
 
-  /** Whatever else lies there and is data. Pages stay with the host that serves them. */
+  /** Whatever else lies there and is data, hidden where its skill is. Pages stay with the host that serves them. */
   async #otherFiles(): Promise<Json[]> {
     const files: Json[] = [];
+    const hidden: string[] = [];
+    const others: string[] = [];
     for (const path of await this.#list("")) {
       const isOwn = path.startsWith(".well-known/agent-skills/") && `/${path}` !== ATTESTATIONS_PATH;
-      if (this.#used.has(path) || isOwn || fileMediaType(path) === OCTETS) continue;
-      if (this.#isHidden(path)) {
-        this.#notes.push(
-          `The file ${path} is not published: it lies in the folder of a skill for authenticated callers, and files are for everybody. "pack" publishes it with its skill.`,
-        );
+      if (this.#used.has(path) || isOwn) continue;
+      if (fileMediaType(path) === OCTETS) {
+        others.push(path);
         continue;
       }
-      files.push(await this.#stored(path));
+      const isHidden = this.#isHidden(path);
+      if (isHidden) hidden.push(path);
+      files.push({ ...(await this.#stored(path)), ...(isHidden ? { visibility: "authenticated" } : {}) });
+    }
+    if (hidden.length > 0) {
+      this.#notes.push(`For authenticated callers alone, as the skill in whose folder they lie: ${named(hidden)}.`);
+    }
+    if (others.length > 0) {
+      this.#notes.push(
+        `Not published, being neither text nor data by their names: ${named(others)}. "pack": true in ${SETTINGS_FILE} takes the files of a skill along.`,
+      );
     }
     return files;
   }
 
-  /** A folder of which one entry is shown to everybody hides nothing. */
-  #noteFolder(file: string, visibility: "public" | "authenticated" | undefined): void {
+  #noteFolder(file: string, visibility: "public" | "authenticated" = "public"): void {
     if (basename(file) !== "SKILL.md") return;
-    const folder = dirname(file);
-    this.#skillFolders.set(folder, visibility !== "authenticated" || this.#skillFolders.get(folder) === true);
+    const folder = parentOf(file);
+    this.#skillFolders.set(folder, visibility === "authenticated" || this.#skillFolders.get(folder) === true);
   }
 
-  /** Whether a file lies beside or below a `SKILL.md` that not everybody is shown. The site's own folder is no skill's. */
+  /** Whether a file lies in the folder of a hidden skill, and in none of another skill inside of it. */
   #isHidden(path: string): boolean {
-    for (let folder = dirname(path); folder !== "."; folder = dirname(folder)) {
-      const isShown = this.#skillFolders.get(folder);
-      if (isShown !== undefined) return !isShown;
+    if (path.startsWith(".well-known/")) return false;
+    for (let folder = parentOf(path); ; folder = parentOf(folder)) {
+      const isHidden = this.#skillFolders.get(folder);
+      if (isHidden !== undefined || folder === "") return isHidden === true;
     }
-    return false;
   }
 
   async #stored(path: string): Promise<JsonObject> {
@@ -252,6 +269,18 @@ class Reading {
     await visit(folder === "." ? "" : folder);
     return found.sort();
   }
+}
+
+/** `""` for what lies in the site's own folder. */
+function parentOf(path: string): string {
+  const folder = dirname(path);
+  return folder === "." ? "" : folder;
+}
+
+/** The first few of these. */
+function named(paths: readonly string[]): string {
+  const some = paths.slice(0, NAMED_FILES).join(", ");
+  return paths.length > NAMED_FILES ? `${some} and ${paths.length - NAMED_FILES} more` : some;
 }
 
 function typeOf(path: string): "archive" | "skill-md" {

@@ -142,6 +142,22 @@ describe("the manifest of a site", () => {
     expect((await ask(`https://${filesOnly.host}/a.txt`)).status).toBe(200);
   });
 
+  it("[skills-R7] a file for authenticated callers is for nobody else, by any address, though every skill is public", async () => {
+    const mixed = await newSite();
+    const sha256 = await upload(mixed, "secret");
+    await publish(mixed, {
+      skills: [await aSkill(mixed, "open")],
+      files: [{ url: "/skills/a.txt", sha256, visibility: "authenticated" }],
+    });
+    for (const path of ["/skills/a.txt", `/skills/a.txt@${sha256}`]) {
+      const url = `https://${mixed.host}${path}`;
+      for (const method of ["GET", "HEAD"]) expect((await ask(url, { method })).status).toBe(404);
+      const known = await ask(url, { headers: ANY });
+      expect([known.status, await known.text()]).toEqual([200, "secret"]);
+      expect(known.headers.get("Cache-Control")).toMatch(/^private/);
+    }
+  });
+
   it("[skills-R17] has the scheme and the port of the request, by name as by host", async () => {
     const byName = await manifestOf(`http://gate.example:8787/s/${site.name}${INDEX}`);
     expect(byName.skills[0].url).toBe(`http://gate.example:8787/s/${site.name}/skills/deploy-via-pr.md`);

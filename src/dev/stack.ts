@@ -29,6 +29,8 @@ export interface StackOptions {
   readonly onProgress?: (sentence: string) => void;
   /** Hears every line of the gateway's log, which goes to `gateway.log` in the state folder in any case. */
   readonly onLog?: (line: LogLine) => void;
+  /** Ends a start between two of its steps, with everything that runs by then. */
+  readonly signal?: AbortSignal;
 }
 
 /** A running gateway with its reference publishers, onboarded, and a client that may call them all without limit. */
@@ -53,10 +55,13 @@ export interface Stack {
 /**
  * Builds and starts everything. A stack that was started on the same state folder and port finds its data, its tokens included.
  *
- * @throws PortBusy when another program holds one of the five ports.
+ * @throws PortBusy when another program holds one of the five ports, and the signal's reason once it is aborted.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const say = options.onProgress ?? (() => undefined);
+  const say = (sentence: string) => {
+    options.signal?.throwIfAborted();
+    options.onProgress?.(sentence);
+  };
   const port = options.port === 0 ? await findFreeRun(5) : options.port;
   const ports = publisherPorts(port + 1);
   await requireFree([port, ...Object.values(ports)]);
@@ -87,6 +92,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   try {
     say("Building the gateway and the publishers…");
     const gatewayWorker = await buildGateway();
+    options.signal?.throwIfAborted();
     const workers = await buildPublishers();
 
     say("Starting the gateway and the publishers…");
@@ -118,6 +124,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const originIds: Partial<Record<PublisherName, string>> = {};
     const probes: Partial<Record<PublisherName, ProbeResult>> = {};
     for (const name of options.onboard ?? PUBLISHERS) {
+      options.signal?.throwIfAborted();
       const { id, probe } = await onboardOrigin(admin, publishers.origins[name]);
       originIds[name] = id;
       probes[name] = probe;

@@ -28,6 +28,8 @@ async function main(args: readonly string[]): Promise<void> {
     if (!quiet) console.log(sentence);
   };
   const wish = stopWish(process);
+  const givenUp = new AbortController();
+  void wish.promise.then(() => givenUp.abort());
   let stack: Stack | undefined;
   // Until the stack stands, the requests are our own.
   const onLog = (line: LogLine) => {
@@ -36,7 +38,8 @@ async function main(args: readonly string[]): Promise<void> {
   try {
     // Only now: loading what runs workerd takes longer than refusing a wrong option.
     const { startStack } = await import("./stack.ts");
-    stack = await startStack({ port, stateDir: join(dataDir, "state", String(port)), onProgress: print, onLog });
+    const stateDir = join(dataDir, "state", String(port));
+    stack = await startStack({ port, stateDir, onProgress: print, onLog, signal: givenUp.signal });
   } catch (error) {
     // Whoever stops a start in the middle of it has been told nothing new.
     if (wish.made) return;

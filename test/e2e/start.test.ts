@@ -146,6 +146,14 @@ describe("npm start", { timeout: 180_000 }, () => {
     expect(await ends(next, "SIGKILL")).toBeNull();
   });
 
+  it("goes no further in its start after Ctrl-C, and ends with 0", async () => {
+    const run = npmStart("--port", String(port), "--data", dataDir);
+    await until(() => run.output().includes("Building the gateway"));
+    run.process.kill("SIGINT");
+    expect(await run.exit).toBe(0);
+    expect(run.output()).not.toContain("Starting the gateway");
+  });
+
   it("refuses a wrong option with its usage", async () => {
     const run = npmStart("--port", "zero");
     expect(await run.exit).toBe(2);

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { CanonicalOrigin } from "../../core/origin.ts";
+import { CommandError } from "../command-error.ts";
 import { connectTo, type OriginConnection, readOrigin } from "../origin-connection.ts";
 import type { Terminal } from "../terminal.ts";
 import { openSite } from "./site-files.ts";
@@ -17,7 +18,11 @@ export interface OpenedOrigin extends OriginConnection {
  * @throws {CommandError} `bad_origin`, `bad_file`.
  */
 export async function openOrigin(text: string, { cwd }: Pick<Terminal, "cwd">): Promise<OpenedOrigin> {
-  const isFolder = !text.includes("://") && (await stat(resolve(cwd, text)).catch(() => null))?.isDirectory() === true;
+  const isAddress = text.includes("://");
+  const isFolder = !isAddress && (await stat(resolve(cwd, text)).catch(() => null))?.isDirectory() === true;
+  if (!isAddress && !isFolder) {
+    throw new CommandError("bad_origin", `There is no folder ${text}, and an origin is written as https://host.`);
+  }
   if (!isFolder) {
     const origin = readOrigin(text);
     return { origin, ...connectTo(origin) };

@@ -3,8 +3,8 @@ import type { LogLine } from "./stack/gateway.ts";
 import { writePrivateJson } from "./stack/kept-files.ts";
 import { readOptions, USAGE } from "./stack/options.ts";
 import { CONNECTION_FILE } from "./stack/paths.ts";
-import { PortBusy } from "./stack/ports.ts";
 import { readableLine } from "./stack/request-lines.ts";
+import { startProblem } from "./stack/start-problem.ts";
 import { stopWish } from "./stack/stop-wish.ts";
 import type { Stack } from "./stack.ts";
 
@@ -30,6 +30,7 @@ async function main(args: readonly string[]): Promise<void> {
   const wish = stopWish(process);
   const givenUp = new AbortController();
   void wish.promise.then(() => givenUp.abort());
+  const stateDir = join(dataDir, "state", String(port));
   let stack: Stack | undefined;
   // Until the stack stands, the requests are our own.
   const onLog = (line: LogLine) => {
@@ -38,16 +39,11 @@ async function main(args: readonly string[]): Promise<void> {
   try {
     // Only now: loading what runs workerd takes longer than refusing a wrong option.
     const { startStack } = await import("./stack.ts");
-    const stateDir = join(dataDir, "state", String(port));
     stack = await startStack({ port, stateDir, onProgress: print, onLog, signal: givenUp.signal });
   } catch (error) {
     // Whoever stops a start in the middle of it has been told nothing new.
     if (wish.made) return;
-    console.error(
-      error instanceof PortBusy
-        ? `${error.message} The gateway needs ${port} and the publishers ${port + 1} to ${port + 4}: choose others with \`npm start -- --port N\`.`
-        : `Skillgate could not start: ${(error as Error).message}`,
-    );
+    console.error(startProblem(error as Error, { port, stateDir }));
     process.exitCode = 1;
     return;
   }

@@ -9,7 +9,7 @@ export function bucketOf(ms: number): number {
 
 /**
  * The latency that a share of the calls did not exceed, milliseconds: calls are taken to lie evenly in their bucket, those above the last
- * edge at it. `null`: nothing was timed.
+ * edge at it; to a microsecond. `null`: nothing was timed.
  *
  * @param share 0.5 is the median.
  */
@@ -21,7 +21,7 @@ export function percentile(buckets: readonly number[], share: number): number | 
     const upper = EDGES_MS[bucket];
     if (upper === undefined) break;
     const lower = EDGES_MS[bucket - 1] ?? 0;
-    if (count > 0 && left <= count) return lower + ((upper - lower) * left) / count;
+    if (count > 0 && left <= count) return Math.round((lower + ((upper - lower) * left) / count) * 1_000) / 1_000;
     left -= count;
   }
   return EDGES_MS[EDGES_MS.length - 1] ?? null;

@@ -50,6 +50,8 @@ describe("percentile", () => {
     [buckets(4), 0.5, 0.5],
     [buckets(0, 0, 10), 0.5, 3.5],
     [buckets(50, 45, 5), 0.95, 2],
+    // 200 + 300 * 15.41 / 22 has more digits than anybody wants.
+    [buckets(0, 0, 0, 0, 0, 0, 0, 0, 22, 1), 0.67, 410.136],
     [buckets(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3), 0.5, 30_000],
   ])("of %j at %f is %s", (counts, share, expected) => {
     expect(percentile(counts, share)).toBe(expected);

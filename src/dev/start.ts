@@ -47,7 +47,6 @@ async function main(args: readonly string[]): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  wish.ownSignals();
   if (!wish.made) {
     const { url, adminToken, clientToken, origins } = stack;
     const connectionFile = join(dataDir, CONNECTION_FILE);

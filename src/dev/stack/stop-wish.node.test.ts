@@ -16,12 +16,15 @@ it.each(["SIGINT", "SIGTERM", "SIGHUP", "disconnect"] as const)(
   },
 );
 
-it("is alone with the signals once it is told to, so that nobody else ends the process", () => {
+it("is alone with the signals, whoever wants to hear of them and when, so that nobody else ends the process", async () => {
   const process = started();
   const wish = stopWish(process);
   const others: string[] = [];
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => others.push(signal));
-  wish.ownSignals();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => others.push(signal));
+    process.once(signal, () => others.push(signal));
+  }
+  await Promise.resolve();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) (process as EventEmitter).emit(signal);
   expect(others).toEqual([]);
   expect(wish.made).toBe(true);

@@ -124,6 +124,18 @@ describe("entries that meet", () => {
     expect(refusal(own(a, { ...b, scope: "a" }))).toBe("duplicate_name skills.1.tool.name");
   });
 
+  it("a tool without a scope has the name of no other entry, wherever it is listed", () => {
+    const tool = { url: "/tools/t.js", sha256: digest("b"), name: "ask" };
+    const other = skill({ name: "ask", url: "/skills/ask.md" });
+    const asks = skill({ name: "ask-docs", tool });
+    const refused = "duplicate_name skills.0.tool.name";
+    expect(refusal(own(asks, other))).toBe(refused);
+    expect(refusal({ ...listed(other), skills: [asks] })).toBe(refused);
+    expect(refusal(own(asks, { ...other, visibility: "authenticated" }))).toBe(refused);
+    expect(refusal(own({ ...asks, scope: "docs" }, other))).toBe("accepted");
+    expect(refusal({ ...listed(other), skills: [{ ...other, tool }] })).toBe("accepted");
+  });
+
   it("[skills-R14] no two entries of a list have one name", () => {
     expect(refusal(own(skill(), skill({ url: "/skills/other.md" })))).toBe("duplicate_name skills.1.name");
   });

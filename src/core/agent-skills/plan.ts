@@ -101,6 +101,7 @@ class Planner {
       names.add(listing.name);
       planned.push(...this.#skills(listing.skills, listing.name, `${field}.skills`));
     }
+    refuseBorrowedNames(planned);
     return { skills: planned, files: this.#files(), memories: this.#memories(), needed: this.#needed };
   }
 
@@ -211,6 +212,22 @@ class Planner {
     const known = this.#needed.get(sha256);
     if (known === undefined) this.#needed.set(sha256, { field, maxBytes });
     else known.maxBytes = Math.min(known.maxBytes, maxBytes);
+  }
+}
+
+/**
+ * A tool is listed by its name in `llms.txt`, and its skill by its own in manifests: where that is another entry's, readers compare the recipe of the
+ * one with the digest of the other, and give up both.
+ */
+function refuseBorrowedNames(planned: readonly PlannedSkill[]): void {
+  const names = new Set(planned.map(({ entry }) => entry.name));
+  for (const { entry, tool, field } of planned) {
+    if (tool === null || entry.scope !== null || tool.name === entry.name || !names.has(tool.name)) continue;
+    throw new PublicationError(
+      "duplicate_name",
+      `${field}.tool.name`,
+      `must not be ${JSON.stringify(tool.name)}, which is the name of another skill`,
+    );
   }
 }
 

@@ -144,7 +144,7 @@ export function addSiteVersionRoutes(app: OpenAPIHono<AdminEnv>): void {
     const bytes = new Uint8Array(await c.req.arrayBuffer());
     const sha256 = await sha256Hex(bytes);
     if (sha256 !== declared) throw badMember("sha256", `must be the digest of the body, ${sha256}`);
-    if ((await storedSiteBytes(registry, id)) + bytes.length > MAX_SITE_BYTES) {
+    if ((await storedSiteBytes(registry, id, sha256)) + bytes.length > MAX_SITE_BYTES) {
       throw new Problem("site_full", { detail: `A site has at most ${MAX_SITE_BYTES} bytes, kept versions included.` });
     }
     await expectBlob(registry, id, sha256, bytes.length, Date.now());

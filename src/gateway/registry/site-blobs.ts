@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, lt, sql } from "drizzle-orm";
+import { and, eq, gte, inArray, lt, ne, sql } from "drizzle-orm";
 import { DAY_MS } from "../../core/durations.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { mutate } from "./audit.ts";
@@ -87,12 +87,12 @@ export async function claimBlobs(
   return new Map(rows.map(({ sha256, bytes }) => [sha256, bytes]));
 }
 
-/** Bytes of a site together. */
-export async function storedSiteBytes(registry: Registry, siteId: string): Promise<number> {
+/** Bytes of a site together, but for those of one digest, which are to be uploaded and may be there already. */
+export async function storedSiteBytes(registry: Registry, siteId: string, uploaded: string): Promise<number> {
   const [row] = await registry
     .select({ bytes: sql<number>`COALESCE(SUM(${siteBlobs.bytes}), 0)` })
     .from(siteBlobs)
-    .where(eq(siteBlobs.siteId, siteId));
+    .where(and(eq(siteBlobs.siteId, siteId), ne(siteBlobs.sha256, uploaded)));
   return row?.bytes ?? 0;
 }
 

@@ -116,9 +116,9 @@ class Answering {
     return this.#artifact(path);
   }
 
-  /** Who asks, found out once. On a site where all is public nobody is asked. */
-  #isKnown(): Promise<boolean> {
-    this.#caller ??= this.#site.isMixed ? this.#request.isAuthenticated() : Promise.resolve(false);
+  /** Who asks, found out once. Where nothing can be hidden nobody is asked. */
+  #isKnown(canBeHidden = this.#site.isMixed): Promise<boolean> {
+    this.#caller ??= canBeHidden ? this.#request.isAuthenticated() : Promise.resolve(false);
     return this.#caller;
   }
 
@@ -187,8 +187,9 @@ class Answering {
 
   async #artifact(path: string | null): Promise<SiteAnswer> {
     const found = path === null ? null : await this.#findArtifact(path);
-    // Asked also where nothing is found: whether a hidden artifact lies there must not show.
-    if (found?.artifact.visibility !== "public" && !(await this.#isKnown())) return refused("not_found");
+    // Asked also where nothing is found: whether a hidden artifact lies there must not show. What was replaced may have been hidden.
+    const canBeHidden = this.#site.isMixed || (path !== null && readPinnedPath(path) !== null);
+    if (found?.artifact.visibility !== "public" && !(await this.#isKnown(canBeHidden))) return refused("not_found");
     if (found === null) return refused("not_found");
     return this.#serve(found.artifact, found.isPinned, found.path);
   }

@@ -132,6 +132,18 @@ describe("a publish", () => {
     expect((await send(await sha256Hex(bytesOf("x")), bytesOf("x"))).body.code).toBe("site_full");
   });
 
+  it("takes bytes that it has already, also where the site is full: only thus are they repaired", async () => {
+    const sha256 = await upload(site, "x");
+    const kept = "INSERT INTO site_blobs (site_id, sha256, bytes, stored_at) VALUES (?, 'x', ?, 1)";
+    await testEnv.DB.prepare(kept)
+      .bind(site.id, 536_870_912 - 1)
+      .run();
+    await testEnv.DB.prepare("UPDATE site_blobs SET mismatches = 3 WHERE sha256 = ?").bind(sha256).run();
+    expect((await call("GET", `/sites/${site.id}/mismatches`)).body.items).toHaveLength(1);
+    expect(await upload(site, "x")).toBe(sha256);
+    expect((await call("GET", `/sites/${site.id}/mismatches`)).body.items).toEqual([]);
+  });
+
   it("[skills-8.24] [skills-8.25] [skills-R15] of an unknown type or visibility, or with a field nobody knows, is refused by name", async () => {
     const [entry] = (await version("x")).skills;
     const field = async (change: object) => refusal(await publish(site, { skills: [{ ...entry, ...change }] }));
@@ -289,6 +301,26 @@ describe("bytes that were replaced", () => {
     await publish(site, one);
     await publish(site, { skills: [{ ...(await version("two")).skills[0], visibility: "authenticated" }] });
     expect((await ask(`${base}/skills/deploy.md@${one.skills[0]?.sha256}`)).status).toBe(404);
+  });
+
+  describe("and were hidden once", () => {
+    const hide = { visibility: "authenticated" };
+    const statuses = async (path: string, sha256: string | undefined) => {
+      const url = `${base}${path}@${sha256}`;
+      const known = await ask(url, { headers: { Authorization: "Bearer demo-token" } });
+      return [(await ask(url)).status, known.status];
+    };
+
+    it("are read by authenticated callers in the grace period, also where nothing of the site is hidden any more", async () => {
+      const one = { skills: [await aSkill(site, "deploy", hide, "one")] };
+      await publish(site, one);
+      const { skills } = await version("two");
+      for (const next of [{ skills }, { title: "empty" }]) {
+        expect((await publish(site, next)).status).toBe(201);
+        expect(await statuses("/skills/deploy.md", one.skills[0]?.sha256)).toEqual([404, 200]);
+      }
+      expect(await statuses("/skills/deploy.md", skills[0]?.sha256)).toEqual([200, 200]);
+    });
   });
 
   it("and that no kept version names are removed after a week, others never", async () => {

@@ -130,6 +130,8 @@ describe("a publish", () => {
     const kept = "INSERT INTO site_blobs (site_id, sha256, bytes, stored_at) VALUES (?, 'x', 536870912, 1)";
     await testEnv.DB.prepare(kept).bind(site.id).run();
     expect((await send(await sha256Hex(bytesOf("x")), bytesOf("x"))).body.code).toBe("site_full");
+    // What it has already takes no more room, and may have to be repaired.
+    expect((await send(await sha256Hex(bytes), bytes)).status).toBe(200);
   });
 
   it("takes bytes that it has already, also where the site is full: only thus are they repaired", async () => {

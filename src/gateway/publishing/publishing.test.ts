@@ -127,7 +127,7 @@ describe("a publish", () => {
       errors: [{ field: "sha256" }],
     });
     expect((await send("0".repeat(64), new Uint8Array(5_242_881))).body.code).toBe("too_large");
-    const kept = "INSERT INTO site_blobs (site_id, sha256, bytes, stored_at) VALUES (?, 'x', 536870912, 1)";
+    const kept = "INSERT INTO site_blobs (site_id, sha256, bytes, stored_at) VALUES (?, 'x', 531628032, 1)";
     await testEnv.DB.prepare(kept).bind(site.id).run();
     expect((await send(await sha256Hex(bytesOf("x")), bytesOf("x"))).body.code).toBe("site_full");
     // What it has already takes no more room, and may have to be repaired.

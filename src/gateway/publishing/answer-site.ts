@@ -14,7 +14,8 @@ import { ERRORS, GatewayError } from "../errors.ts";
 import { describeFailure } from "../log.ts";
 import type { Mismatch } from "./mismatch.ts";
 import { isHeld, lastModified, type Validators } from "./preconditions.ts";
-import { findReplaced, type ServedSite } from "./read-site.ts";
+import type { ServedSite } from "./read-site.ts";
+import { findReplaced } from "./replaced.ts";
 import { type HashedObject, hashSiteBytes } from "./site-bucket.ts";
 
 /** One request to a site, by whatever way it came. */
@@ -203,11 +204,7 @@ class Answering {
     const present = layout.get(pinned.path);
     if (present?.sha256 === pinned.sha256) return { artifact: present, isPinned: true, path: pinned.path };
     const replaced = await findReplaced(this.#env, this.#site, pinned.path, pinned.sha256, this.#request.now);
-    if (replaced === null) return null;
-    // What became hidden since is hidden, under its old digest too, wherever it lies now.
-    const isHidden = present?.visibility === "authenticated" || isHiddenNow(layout, replaced);
-    const visibility = isHidden ? "authenticated" : replaced.visibility;
-    return { artifact: { ...replaced, visibility }, isPinned: true, path: pinned.path };
+    return replaced === null ? null : { artifact: replaced, isPinned: true, path: pinned.path };
   }
 
   async #serve(artifact: HostedArtifact, isPinned: boolean, path: string): Promise<SiteAnswer> {
@@ -261,14 +258,6 @@ class Answering {
       isNews,
     });
   }
-}
-
-/** Whether the current version has these bytes, or another state of their skill, and nowhere for everybody. */
-function isHiddenNow(layout: ServedSite["layout"], { sha256, skill, listing }: HostedArtifact): boolean {
-  const found = [...layout.values()].filter(
-    (one) => one.sha256 === sha256 || (skill !== null && one.skill === skill && one.listing === listing),
-  );
-  return found.length > 0 && found.every(({ visibility }) => visibility === "authenticated");
 }
 
 function etagOf(sha256: Sha256Hex): string {

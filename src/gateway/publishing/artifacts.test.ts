@@ -152,7 +152,8 @@ describe("[skills-R7] an artifact for authenticated callers", () => {
       [{ ...entry, url: "/skills/moved.md", sha256 }, 200],
       [{ ...entry, url: "/skills/moved.md", sha256, visibility: "authenticated" }, 404],
       [{ ...entry, url: "/skills/again.md", sha256: other, visibility: "authenticated" }, 404],
-      [{ ...entry, name: "renamed", url: "/skills/again.md", sha256: other }, 200],
+      [{ ...entry, name: "renamed", url: "/skills/again.md", sha256: other }, 404],
+      [{ ...entry, url: "/skills/again.md", sha256: other }, 200],
     ] as const) {
       expect((await publish(site, { skills: [skill] })).status).toBe(201);
       expect((await ask(base + before)).status, JSON.stringify(skill)).toBe(status);

@@ -307,6 +307,12 @@ describe("bytes that were replaced", () => {
 
   describe("and were hidden once", () => {
     const hide = { visibility: "authenticated" };
+    const secret = "/secret.md";
+    const file = async (text: string, about: object = {}) => ({
+      url: secret,
+      sha256: await upload(site, text),
+      ...about,
+    });
     const statuses = async (path: string, sha256: string | undefined) => {
       const url = `${base}${path}@${sha256}`;
       const known = await ask(url, { headers: { Authorization: "Bearer demo-token" } });
@@ -322,6 +328,41 @@ describe("bytes that were replaced", () => {
         expect(await statuses("/skills/deploy.md", one.skills[0]?.sha256)).toEqual([404, 200]);
       }
       expect(await statuses("/skills/deploy.md", skills[0]?.sha256)).toEqual([200, 200]);
+    });
+
+    it("stay hidden where they were taken away after they became so, under whatever bytes", async () => {
+      const { skills } = await version("one");
+      const open = await file("one");
+      await publish(site, { skills, files: [open] });
+      await publish(site, { skills: [await aSkill(site, "deploy", hide, "two")], files: [await file("two", hide)] });
+      await publish(site, { title: "empty" });
+      expect(await statuses("/skills/deploy.md", skills[0]?.sha256)).toEqual([404, 200]);
+      expect(await statuses(secret, open.sha256)).toEqual([404, 200]);
+    });
+
+    it("stay hidden where they were taken away after a rollback had hidden them", async () => {
+      const open = await file("one");
+      await publish(site, { files: [{ ...open, ...hide }] });
+      await publish(site, { files: [open] });
+      expect(await statuses(secret, open.sha256)).toEqual([200, 200]);
+      expect((await call("POST", `/sites/${site.id}/rollback`, { version: 1 })).status).toBe(200);
+      await publish(site, { title: "empty" });
+      expect(await statuses(secret, open.sha256)).toEqual([404, 200]);
+    });
+
+    it("stay hidden where their skill went into a listing that hides it", async () => {
+      const { skills } = await version("one");
+      await publish(site, { skills });
+      await publish(site, { listings: [{ name: "partner", skills: [await aSkill(site, "deploy", hide, "two")] }] });
+      expect(await statuses("/skills/deploy.md", skills[0]?.sha256)).toEqual([404, 200]);
+    });
+
+    it("are public where they became so before they were taken away", async () => {
+      const open = await file("one");
+      await publish(site, { files: [{ ...open, ...hide }] });
+      await publish(site, { files: [open] });
+      await publish(site, { title: "empty" });
+      expect(await statuses(secret, open.sha256)).toEqual([200, 200]);
     });
   });
 

@@ -1,7 +1,6 @@
-import { and, desc, eq, gt, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { type HostedArtifact, isVisibilityMixed, layOut } from "../../core/agent-skills/layout.ts";
 import type { SiteContent } from "../../core/agent-skills/publication.ts";
-import type { Sha256Hex } from "../../core/integrity.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Env } from "../env.ts";
 import { GatewayError } from "../errors.ts";
@@ -11,7 +10,7 @@ import { siteHosts, sites, siteVersions } from "../registry/schema.ts";
 import { quarantinedOf } from "../registry/site-blobs.ts";
 import type { SiteRow } from "../registry/sites.ts";
 
-const READ_TIMEOUT_MS = 2_000;
+export const READ_TIMEOUT_MS = 2_000;
 /** What was read last is served this long while the database fails, as policy is. */
 const STALE_MS = 60_000;
 
@@ -99,7 +98,7 @@ async function readPointer({ DB }: Env, name: SiteName, now: number): Promise<Po
 }
 
 /** @throws {GatewayError} `policy_unavailable`. */
-async function loadVersion({ DB }: Env, siteId: string, version: number): Promise<LoadedVersion | null> {
+export async function loadVersion({ DB }: Env, siteId: string, version: number): Promise<LoadedVersion | null> {
   const key = `${siteId}/${version}`;
   const known = versions.get(key);
   if (known !== undefined) return known;
@@ -120,34 +119,4 @@ async function loadVersion({ DB }: Env, siteId: string, version: number): Promis
   };
   versions.set(key, loaded);
   return loaded;
-}
-
-/** What lay at a path under this digest in a version that was replaced less than the site's grace period ago. */
-export async function findReplaced(
-  env: Env,
-  { site }: ServedSite,
-  path: string,
-  sha256: Sha256Hex,
-  now: number,
-): Promise<HostedArtifact | null> {
-  const query = openRegistry(env.DB)
-    .select({ version: siteVersions.version })
-    .from(siteVersions)
-    .where(
-      and(
-        eq(siteVersions.siteId, site.id),
-        gt(siteVersions.retiredAt, now - site.graceS * 1_000),
-        // Anybody may ask for any digest: no version is read that does not name it.
-        sql`instr(${siteVersions.content}, ${sha256}) > 0`,
-      ),
-    )
-    .orderBy(desc(siteVersions.version));
-  const replaced = await withDeadline(query, READ_TIMEOUT_MS).catch((cause) => {
-    throw new GatewayError("policy_unavailable", { cause });
-  });
-  for (const { version } of replaced) {
-    const artifact = (await loadVersion(env, site.id, version))?.layout.get(path);
-    if (artifact?.sha256 === sha256) return artifact;
-  }
-  return null;
 }

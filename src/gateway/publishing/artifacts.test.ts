@@ -103,6 +103,19 @@ describe("an artifact", () => {
       expect([response.status, await response.text()]).toEqual([503, '{"error":"service unavailable"}']);
     });
 
+    it("is served where the very bytes were uploaded again after their digest was taken", async () => {
+      let uploads = 0;
+      const repeating = {
+        get: async (key: string) => {
+          const object = await testEnv.SITES.get(key);
+          if (uploads++ === 0) await testEnv.SITES.put(key, TEXT);
+          return object;
+        },
+      };
+      const response = await ask(`${base}/large.md`, {}, { SITES: repeating });
+      expect([response.status, (await response.text()) === TEXT]).toEqual([200, true]);
+    });
+
     it("is not served where the bucket fails after its digest was taken", async () => {
       let reads = 0;
       const failing = {

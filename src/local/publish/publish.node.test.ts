@@ -173,6 +173,12 @@ it("writes an archive anew in its canonical form where its settings say so", asy
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("max_entries") });
 });
 
+it("leaves its name to a line without a scope, wherever it stands", async () => {
+  await write("llms.txt", `${LLMS}- [ask_docs](skills/deploy/SKILL.md): Asks all.\n`);
+  const { read } = await publication();
+  expect(read.skills.map(({ name }: { name: string }) => name)).toEqual(["docs-ask-docs", "deploy", "ask-docs"]);
+});
+
 it("publishes nothing from outside of the folder", async () => {
   await symlink("/etc/hostname", join(folder, "data/host.txt"));
   await write("llms.txt", "# X\n\n## Skills\n\n- [x](../x/SKILL.md): X.\n");

@@ -66,6 +66,8 @@ class Reading {
   /** Files that are published as something. */
   readonly #used = new Set(["llms.txt", SETTINGS_FILE, ".well-known/agent-skills/index.json"]);
   readonly #names = new Set<string>();
+  /** Of lines without a scope, which have no other name to go by. */
+  readonly #ownNames = new Set<string>();
   /** With a `SKILL.md`, `""` the site's own, and whether a skill of that file is hidden. */
   readonly #skillFolders = new Map<string, boolean>();
 
@@ -82,6 +84,7 @@ class Reading {
       ...parsed.skills.map(({ recipeUrl, ...line }) => ({ ...line, link: recipeUrl })),
       ...parsed.prose.map(({ url, ...line }) => ({ ...line, scope: null, version: null, link: url, tool: null })),
     ];
+    for (const { name, scope } of lines) if (scope === null) this.#ownNames.add(asName(name));
     const skills: JsonObject[] = [];
     const published = new Set<string>();
     for (const line of lines) {
@@ -150,7 +153,8 @@ class Reading {
   /** Agent Skills knows no underscores, and no scopes. */
   #manifestName({ name, scope }: Line): string {
     const own = asName(name);
-    const found = this.#names.has(own) && scope !== null ? asName(`${scope}-${name}`) : own;
+    const isTaken = this.#names.has(own) || this.#ownNames.has(own);
+    const found = isTaken && scope !== null ? asName(`${scope}-${name}`) : own;
     this.#names.add(found);
     return found;
   }
